@@ -1,0 +1,45 @@
+"""Candidates: pages that share a key."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.grouping import pairs_within_groups
+
+Rows = NDArray[np.int64]
+
+
+def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+    """Every pair of rows that shares a key, once, smaller row first, in order."""
+    rows, starts = _groups(rows, keys)
+    left, right = pairs_within_groups(rows, starts)
+    return _distinct(left, right)
+
+
+def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+    """Each row with the smallest row it shares a key with.
+
+    For methods whose key is already the verdict: a group of n pages is told by n - 1 pairs.
+    """
+    rows, starts = _groups(rows, keys)
+    firsts = np.repeat(rows[starts[:-1]], np.diff(starts))
+    return _distinct(firsts[firsts != rows], rows[firsts != rows])
+
+
+def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+    """Rows sorted by (key, row), and where each key's rows start, with the end of all as last."""
+    order = np.lexsort((rows, keys))
+    sorted_keys = keys[order]
+    changes = np.flatnonzero(sorted_keys[1:] != sorted_keys[:-1]) + 1
+    edges = [0, *([] if keys.size == 0 else [keys.size])]
+    starts = np.concatenate([edges[:1], changes, edges[1:]]).astype(np.int64)
+    return rows[order], starts
+
+
+def _distinct(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    new = np.ones(left.size, bool)
+    new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+    return left[new], right[new]

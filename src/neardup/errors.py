@@ -1,0 +1,39 @@
+"""Every error neardup raises on purpose.
+
+    NeardupError
+    ├── UsageError        the request itself is wrong: unknown method, bad option   (exit 2)
+    ├── InputError        nothing can be read from an input; names file and record  (exit 1)
+    ├── OutputError       the result cannot be written                              (exit 1)
+    └── MissingExtra      an optional part is not installed; says what to install   (exit 1)
+
+One bad page is never an error: it is a `Skip` (see `neardup.model`), counted and listed.
+"""
+
+from __future__ import annotations
+
+
+class NeardupError(Exception):
+    """The root: catch this to catch all of them. `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class UsageError(NeardupError):
+    """The request cannot be understood: an unknown method, option or value."""
+
+    exit_code = 2
+
+
+class InputError(NeardupError):
+    """An input cannot be read at all."""
+
+
+class OutputError(NeardupError):
+    """The result cannot be written."""
+
+
+class MissingExtra(NeardupError):
+    """An optional part is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'neardup[{extra}]'")

@@ -1,0 +1,33 @@
+"""How every kernel is compiled: native, cached on disk, without the interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on its first call and keep the result in numba's cache.
+
+    `nogil` lets worker threads run kernels side by side. Floating-point rules stay strict, so
+    results do not depend on the machine.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def when_compiling(notify: Callable[[str], None]) -> None:
+    """Call `notify` with a kernel's name each time one is compiled, not when it comes from cache."""
+    from numba.core import event  # noqa: PLC0415 - only here, and only when asked
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, occurrence: event.Event) -> None:
+            notify(occurrence.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, occurrence: event.Event) -> None:
+            """Nothing: the start is the news."""
+
+    event.register("numba:compile", Listener())

@@ -1,0 +1,125 @@
+"""What a method is: three pure steps over Arrow batches, and the registry of methods by name.
+
+1. `features(pages)`: what is remembered of a page; one row a page, in the pages' order.
+2. `keys(features)`: 64-bit blocking keys; pages that share a key are candidates.
+3. `judge(left, right)`: the verdict on candidate pairs, row by row of two feature batches.
+
+Everything else (reading, grouping, clustering, keeping, storing, distributing) is written once
+over these three. What keys cannot say, a method says with an optional step:
+
+* `ProposesCandidates.candidates`: its own exact way to find candidates.
+
+A method holds its options and nothing else: the same pages give the same answer in any batch
+size, order or engine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from neardup.config import build_options
+from neardup.errors import UsageError
+from neardup.model import Relation
+from neardup.schemas import VERDICTS
+
+
+class Method(ABC):
+    """A way to tell duplicates. Subclasses name themselves and fill in the three steps."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]  # whom it is from, short enough for a table
+    languages: ClassVar[str]  # which pages it is for, in words
+    cost: ClassVar[str]  # how its work grows, in words
+    Options: ClassVar[type]  # a frozen dataclass; see neardup.config
+    paper_preset: ClassVar[Mapping[str, object]] = {}  # options that give the paper's rule as printed
+    joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
+    transitive: ClassVar[bool] = False  # sharing a key is already the verdict, so one pair a page does
+
+    def __init__(self, options: Any = None) -> None:
+        self.options: Any = options if options is not None else self.Options()
+
+    @property
+    @abstractmethod
+    def feature_schema(self) -> pa.Schema:
+        """The schema of what `features` gives."""
+
+    @abstractmethod
+    def features(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """What is remembered of each page (`schemas.PAGES` in, one row a page out)."""
+
+    @abstractmethod
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        """Which pages have enough text for a verdict; the others are undecided, also alone."""
+
+    @abstractmethod
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """Blocking keys (`schemas.KEYS`), `row` counting within this batch."""
+
+    @abstractmethod
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        """The verdict (`schemas.VERDICTS`) on each pair of rows."""
+
+
+@runtime_checkable
+class ProposesCandidates(Protocol):
+    """A method that finds its candidates itself, over the features of all pages."""
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs of rows (`schemas.PAIRS`), each once, left < right."""
+
+
+def verdicts(
+    relations: Iterable[Relation],
+    similarities: Iterable[float | None],
+    evidence: Iterable[Mapping[str, object]],
+) -> pa.RecordBatch:
+    """A batch of verdicts from plain columns; each evidence has its "why" in words."""
+    return pa.record_batch(
+        [
+            pa.array([str(relation) for relation in relations], pa.string()),
+            pa.array(similarities, pa.float64()),
+            pa.array([evidence_json(each) for each in evidence], pa.string()),
+        ],
+        schema=VERDICTS,
+    )
+
+
+def evidence_json(evidence: Mapping[str, object]) -> str:
+    """One line of JSON, the same bytes for the same evidence."""
+    return json.dumps(evidence, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+# name -> module and class. A method's module is imported only when the method is asked for.
+REGISTRY: Mapping[str, tuple[str, str]] = {
+    "exact": ("neardup.methods.exact", "Exact"),
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a method, or an error that lists the names there are."""
+    try:
+        module, attribute = REGISTRY[name]
+    except KeyError:
+        known = ", ".join(REGISTRY)
+        raise UsageError(f"unknown method {name!r}; there are: {known}") from None
+    found: type[Method] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def make_method(
+    name: str, values: Mapping[str, object] | None = None, *, preset: str = "default"
+) -> Method:
+    """A method with its options: the preset's, overridden by `values`."""
+    cls = method_class(name)
+    if preset not in ("default", "paper"):
+        raise UsageError(f"unknown preset {preset!r}; there are: default, paper")
+    if preset == "paper" and not cls.paper_preset:
+        raise UsageError(f"{name} has no paper preset: its default is its rule")
+    base = cls.paper_preset if preset == "paper" else {}
+    return cls(build_options(cls.Options, {**base, **(values or {})}, owner=name))

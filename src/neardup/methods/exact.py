@@ -1,0 +1,97 @@
+"""`exact`: pages whose normalised text is the same, letter for letter.
+
+The text of all blocks is folded for comparing (Unicode form, width, case, traditional and
+simplified characters) and its white space taken out, so that a reflowed or re-encoded copy is
+still the same. What remains is hashed to 128 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from neardup.config import option
+from neardup.methods.base import Method, verdicts
+from neardup.model import Relation
+from neardup.schemas import KEYS
+from neardup.text.normalise import fold_batch
+
+
+@dataclass(frozen=True, slots=True)
+class ExactOptions:
+    minimum_text: int = option(
+        50, "pages with fewer characters than this (white space apart) are undecided", minimum=1
+    )
+
+
+class Exact(Method):
+    """Same normalised text, nothing else."""
+
+    name = "exact"
+    paper = "content hash, the classic baseline"
+    languages = "all"
+    cost = "linear"
+    Options = ExactOptions
+    options: ExactOptions
+    transitive = True
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
+
+    def features(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        folded = fold_batch(pages.column("text"))
+        bare = pc.replace_substring_regex(folded, r"\s+", "")
+        hashes = [xxhash.xxh3_128_digest(text.as_buffer()) for text in bare.cast(pa.binary())]
+        lengths = pc.utf8_length(bare).cast(pa.int64())
+        return pa.record_batch(
+            [pa.array(hashes, pa.binary(16)), lengths], schema=self.feature_schema
+        )
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(features.column("length"), self.options.minimum_text)
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        enough = self.decidable(features).to_numpy(zero_copy_only=False)
+        first_halves = _halves(features.column("hash"))[:, 0]
+        return pa.record_batch([np.flatnonzero(enough), first_halves[enough]], schema=KEYS)
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        enough = pc.and_(self.decidable(left), self.decidable(right))
+        equal = pc.and_(
+            pc.equal(left.column("hash"), right.column("hash")),
+            pc.equal(left.column("length"), right.column("length")),
+        )
+        rows = list(zip(enough.to_pylist(), equal.to_pylist(), strict=True))
+        lengths = zip(left["length"].to_pylist(), right["length"].to_pylist(), strict=True)
+        return verdicts(
+            [_relation(*row) for row in rows],
+            [float(is_equal) if is_enough else None for is_enough, is_equal in rows],
+            [_evidence(*row, *both) for row, both in zip(rows, lengths, strict=True)],
+        )
+
+
+def _halves(hashes: pa.Array) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+    """128-bit hashes as two 64-bit numbers each."""
+    flat = np.frombuffer(b"".join(hashes.to_pylist()), "<u8")
+    return flat.reshape(-1, 2)
+
+
+def _relation(enough: bool, equal: bool) -> Relation:
+    if not enough:
+        return Relation.UNDECIDED
+    return Relation.SAME if equal else Relation.DIFFERENT
+
+
+def _evidence(enough: bool, equal: bool, left: int, right: int) -> dict[str, object]:
+    if not enough:
+        why = f"too little text to tell: {min(left, right)} characters"
+    elif equal:
+        why = f"all {left} characters are the same"
+    else:
+        why = f"the texts differ ({left} and {right} characters)"
+    return {"why": why, "characters": [left, right]}

@@ -1,0 +1,162 @@
+"""The words of neardup as plain frozen records. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Any
+
+
+class Relation(StrEnum):
+    """What the left page of a pair is to the right one."""
+
+    SAME = "same"
+    NEAR = "near"
+    CONTAINS = "contains"
+    CONTAINED = "contained"
+    OVERLAP = "overlap"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"  # too little text to tell: never merged
+
+    @property
+    def reverse(self) -> Relation:
+        """The relation of the right page to the left one."""
+        return _REVERSED.get(self, self)
+
+
+_REVERSED = {Relation.CONTAINS: Relation.CONTAINED, Relation.CONTAINED: Relation.CONTAINS}
+
+
+class BlockKind(IntEnum):
+    """What a block is in its page; the number is what Arrow columns hold."""
+
+    TEXT = 0  # loose text, a div
+    PARAGRAPH = 1
+    HEADING = 2
+    ITEM = 3  # of a list
+    CELL = 4  # of a table
+    QUOTE = 5
+    CODE = 6  # pre
+    CAPTION = 7
+    CONTROL = 8  # a button or label of a form
+
+
+class Region(IntEnum):
+    """The part of the page, as its markup names it, that a block stands in."""
+
+    BODY = 0
+    MAIN = 1  # main or article
+    HEADER = 2
+    NAV = 3
+    ASIDE = 4
+    FOOTER = 5
+
+
+class SkipReason(StrEnum):
+    """Why a record did not become a page."""
+
+    UNREADABLE = "unreadable"  # the file cannot be opened or read
+    TRUNCATED = "truncated"  # the stream ends in the middle of a record
+    BAD_RECORD = "bad-record"  # a WARC record or archive member that makes no sense
+    BAD_JSON = "bad-json"  # not JSON, or not an object
+    NO_CONTENT = "no-content"  # neither html nor text
+    EMPTY = "empty"  # content of no bytes
+    NOT_HTML = "not-html"  # an image, a stylesheet, a DNS record ...
+    HTTP_STATUS = "http-status"  # a redirect or an error page
+    TOO_LARGE = "too-large"  # above the page limit, also after decompression
+    UNRESOLVED_REVISIT = "unresolved-revisit"  # repeats a record that is not in the input
+    DUPLICATE_ID = "duplicate-id"  # a second record under one id
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record was read: `record` counts from 0 within the file."""
+
+    path: str
+    record: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A record that was not taken, and why."""
+
+    source: Source
+    reason: SkipReason
+    detail: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """A page as a reader gives it: bytes, and what the transport said about them.
+
+    `again` is the id to take when another page has `id` already (a recrawl in a WARC); without
+    one, the later page is skipped. `original` is the record in the form it came in, kept only
+    when a reader is asked to (for writing kept pages).
+    """
+
+    id: str
+    body: bytes
+    is_html: bool
+    source: Source
+    url: str = ""
+    again: str = ""
+    title: str = ""
+    time: datetime | None = None  # always with a time zone
+    charset: str = ""  # as the HTTP header names it; may lie
+    original: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text that the page sets apart: a paragraph, a heading, a list item, a cell."""
+
+    text: str
+    kind: BlockKind = BlockKind.TEXT
+    region: Region = Region.BODY
+    link_share: float = 0.0  # share of its characters that are inside links
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed page."""
+
+    id: str
+    url: str
+    host: str
+    title: str
+    blocks: tuple[Block, ...]
+    canonical_url: str = ""
+    time: datetime | None = None
+    language: str = ""  # as the page states it, or by its script; empty when unknown
+    script: str = ""  # the script most letters are in: Latn, Hans ... ; empty without letters
+    charset: str = ""
+    tables: int = 0
+    images: int = 0
+    anchors: int = 0
+    sentences: int = 0
+    size: int = 0  # bytes of the raw page
+
+    @property
+    def text(self) -> str:
+        """One line a block."""
+        return "\n".join(block.text for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement on a pair. `similarity` is None when the method could not measure one."""
+
+    relation: Relation
+    similarity: float | None
+    evidence: dict[str, Any]  # always has "why", in words
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Pages that are one page to a reader. `name` is the smallest id in it."""
+
+    name: str
+    kept: str
+    members: tuple[str, ...]

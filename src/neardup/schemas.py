@@ -1,0 +1,58 @@
+"""The Arrow schema of every seam: what flows from one folder to the next."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+# text/ -> methods/. One row a page. `text` has one line a block; the three lists run along its lines.
+PAGES = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("again", pa.string(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("canonical_url", pa.string(), nullable=False),
+        pa.field("host", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("language", pa.string(), nullable=False),
+        pa.field("script", pa.string(), nullable=False),
+        pa.field("charset", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("kinds", pa.list_(pa.uint8()), nullable=False),
+        pa.field("regions", pa.list_(pa.uint8()), nullable=False),
+        pa.field("link_shares", pa.list_(pa.float32()), nullable=False),
+        pa.field("tables", pa.int32(), nullable=False),
+        pa.field("images", pa.int32(), nullable=False),
+        pa.field("anchors", pa.int32(), nullable=False),
+        pa.field("sentences", pa.int32(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("digest", pa.uint64(), nullable=False),  # xxh3 of the raw bytes
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("record", pa.int64(), nullable=False),
+    ]
+)
+
+# methods/ -> candidates/. A page (its row number) may have any number of keys.
+KEYS = pa.schema(
+    [
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("key", pa.uint64(), nullable=False),
+    ]
+)
+
+# candidates/ -> methods/. Row numbers, left < right.
+PAIRS = pa.schema(
+    [
+        pa.field("left", pa.int64(), nullable=False),
+        pa.field("right", pa.int64(), nullable=False),
+    ]
+)
+
+# methods/ -> clusters/. One row a judged pair; `evidence` is a JSON object with "why" in words.
+VERDICTS = pa.schema(
+    [
+        pa.field("relation", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64()),
+        pa.field("evidence", pa.string(), nullable=False),
+    ]
+)
