@@ -1,0 +1,296 @@
+"""Sentences of UTF-8 text: how many, and where.
+
+The rules, one by one (`reference/sentences.py` has them without the speed):
+
+* A newline ends a sentence. A stretch without a letter or digit is none.
+* `。！？｡` and the full stops of other scripts (`।॥؟۔։።។။`) end one wherever they stand; `．` does
+  unless a digit is before it. `；` separates clauses, so it ends none.
+* `. ! ? …` end one before white space or the end. `!` and `?` also before Han or Kana, where
+  there is no space to wait for.
+* The end takes in every further terminator and closing quote or bracket that follows.
+* `. ! ? …` end none when a lower-case letter follows the space ("e.g. this", "Yahoo! is"). A
+  single `.` ends none after an initial or letters with dots (J. Smith, U.S. Army), a known
+  abbreviation (Mr. Smith), or a number that begins the sentence (1. Introduction); and as white
+  space must follow, decimals and domain names are safe.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.data import character_classes
+from neardup.kernels.jit import kernel
+from neardup.kernels.utf8 import code_point_at
+
+LONGEST = 7  # letters of an abbreviation; as many as a packed word has room for
+
+
+def packed_words(words: str) -> NDArray[np.int64]:
+    """Lower-case ASCII words as numbers, the last letter in the lowest byte."""
+    return np.array([int.from_bytes(word.encode(), "big") for word in words.split()], np.int64)
+
+
+def code_points(characters: str) -> NDArray[np.int64]:
+    """The code points of some characters."""
+    return np.array([ord(character) for character in characters], np.int64)
+
+
+# Words that a full stop follows inside a sentence. Those that as often stand at its end (etc, Inc,
+# Ltd, Co) are not among them: the lower-case rule saves most of those.
+TITLE_WORDS = (
+    "mr mrs ms mx dr prof rev hon gen col maj capt cmdr lt sgt sen rep gov pres messrs mme mlle "
+    "st mt ft al vs cf eg ie viz approx dept univ bzw evtl dra sra srta ud uds"
+)
+# Words that are abbreviations before a number and may be words before anything else.
+NUMBERED_WORDS = (
+    "no nos nr fig figs eq eqs sec ch vol vols pp ed eds ca av art para "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+TITLES = packed_words(TITLE_WORDS)
+NUMBERED = packed_words(NUMBERED_WORDS)
+STRONG = code_points("。！？｡।॥؟۔։።፧។။‼⁇⁈⁉")
+WEAK = code_points(".!?…．")
+CLOSING = code_points(")]}\"'”’»›」』）】》〉〕］｝＂＇〗〙〛｣")
+OPENING = code_points("“‘「『（【《〈〔")
+NEWLINE, STOP, EXCLAMATION, QUESTION, SMALL_M = 10, ord("."), ord("!"), ord("?"), ord("m")
+FULL_WIDTH_STOP, ELLIPSIS = ord("．"), ord("…")
+BEFORE_SPACE, ALWAYS = 1, 2
+
+# The bits of `data.character_classes`.
+NOTHING, SPACE, WORD, SINGLE, MARK = range(5)
+NO_SCRIPT, LOWER_CASE = 15, 128
+HAN, KANA = 1, 2
+
+
+def count_sentences(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How many sentences each document of a UTF-8 buffer has."""
+    return _count(data, offsets, *character_classes())
+
+
+def sentence_spans(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """`(starts, ends, document_offsets)`: where sentences are in `data`, without the white space
+    around them; those of document d are at `document_offsets[d]:document_offsets[d + 1]`."""
+    counts = count_sentences(data, offsets)
+    places = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=places[1:])
+    starts, ends = _spans(data, offsets, places, *character_classes())
+    return starts, ends, places
+
+
+@kernel
+def _count(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    index: NDArray[np.uint8],
+    pages: NDArray[np.uint8],
+) -> NDArray[np.int32]:
+    nowhere = np.empty(0, np.int64)
+    counts = np.zeros(len(offsets) - 1, np.int32)
+    for document in range(len(counts)):
+        begin, end = offsets[document], offsets[document + 1]
+        counts[document] = _scan(data, begin, end, index, pages, nowhere, nowhere, 0)
+    return counts
+
+
+@kernel
+def _spans(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    places: NDArray[np.int64],
+    index: NDArray[np.uint8],
+    pages: NDArray[np.uint8],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    # `_scan` finds the same sentences again, so `places` says exactly how much room it needs.
+    starts = np.empty(places[-1], np.int64)
+    ends = np.empty(places[-1], np.int64)
+    for document in range(len(offsets) - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        _scan(data, begin, end, index, pages, starts, ends, places[document])
+    return starts, ends
+
+
+@kernel
+def _scan(
+    data: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    index: NDArray[np.uint8],
+    pages: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    place: int,
+) -> int:
+    """Count the sentences of one document; write their spans from `place` on if there is room."""
+    found = 0
+    start = begin  # of the sentence
+    last = begin  # after its last character that is not white space
+    content = False  # whether it has a letter or digit
+    letters = False
+    before = np.uint8(NO_SCRIPT)  # the class of the character before `at`
+    at = begin
+    while at < end:
+        code, size = code_point_at(data, at, end)
+        kind = _class_of(code, index, pages)
+        role = kind >> 4 & 7
+        at += size
+        ended = code == NEWLINE
+        if role == SPACE:
+            if last == start and not ended:
+                start = last = at
+        else:
+            last = at
+            if role == WORD or role == SINGLE:
+                content = True
+                letters = letters or kind & NO_SCRIPT != NO_SCRIPT
+            elif content and role == NOTHING:
+                strength = _strength(code, before)
+                if strength:
+                    at, strong = _take_closing(data, at, end)
+                    ended = strong or strength == ALWAYS
+                    if not ended and _may_end(data, code, at, end, index, pages):
+                        lone = code == STOP and at == last
+                        ended = not lone or (
+                            letters and not _is_inner_stop(data, start, last - 1, end, index, pages)
+                        )
+                    last = at
+        if ended:
+            if content:
+                if len(starts):
+                    starts[place + found] = start
+                    ends[place + found] = last
+                found += 1
+            start = last = at
+            content = letters = False
+        before = kind
+    if content:
+        if len(starts):
+            starts[place + found] = start
+            ends[place + found] = last
+        found += 1
+    return found
+
+
+@kernel
+def _class_of(code: int, index: NDArray[np.uint8], pages: NDArray[np.uint8]) -> np.uint8:
+    if code < 0x80:
+        return pages[code]
+    return pages[np.int64(index[code >> 8]) << 8 | code & 255]
+
+
+@kernel
+def _strength(code: int, before: np.uint8) -> int:
+    """Whether a character ends a sentence: always, before a space, or never."""
+    if code == STOP or code == EXCLAMATION or code == QUESTION or code == ELLIPSIS:
+        return BEFORE_SPACE
+    if code == FULL_WIDTH_STOP:
+        is_digit = before >> 4 & 7 == WORD and before & NO_SCRIPT == NO_SCRIPT
+        return 0 if is_digit else ALWAYS
+    if code > 0x80 and _is_among(code, STRONG):
+        return ALWAYS
+    return 0
+
+
+@kernel
+def _is_among(code: int, codes: NDArray[np.int64]) -> bool:
+    for each in codes:
+        if each == code:
+            return True
+    return False
+
+
+@kernel
+def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool]:
+    """Past the terminators and closing quotes from `at` on; whether one of them ends always."""
+    strong = False
+    while at < end:
+        code, size = code_point_at(data, at, end)
+        if code > 0x80 and _is_among(code, STRONG):
+            strong = True
+        elif not (_is_among(code, CLOSING) or _is_among(code, WEAK)):
+            break
+        at += size
+    return at, strong
+
+
+@kernel
+def _may_end(
+    data: NDArray[np.uint8],
+    terminator: int,
+    at: int,
+    end: int,
+    index: NDArray[np.uint8],
+    pages: NDArray[np.uint8],
+) -> bool:
+    """Whether what follows a weak terminator lets the sentence end."""
+    spaced = False
+    while at < end:
+        code, size = code_point_at(data, at, end)
+        kind = _class_of(code, index, pages)
+        if code == NEWLINE:
+            return True
+        if kind >> 4 & 7 != SPACE:
+            if spaced:
+                return kind & LOWER_CASE == 0
+            script = kind & NO_SCRIPT
+            return (terminator == EXCLAMATION or terminator == QUESTION) and (
+                script == HAN or script == KANA or _is_among(code, OPENING)
+            )
+        spaced = True
+        at += size
+    return True
+
+
+@kernel
+def _is_inner_stop(
+    data: NDArray[np.uint8],
+    begin: int,
+    stop: int,
+    end: int,
+    index: NDArray[np.uint8],
+    pages: NDArray[np.uint8],
+) -> bool:
+    """Whether the full stop at `stop` belongs to an initial or an abbreviation."""
+    word, letters, plain, at = 0, 0, True, stop
+    while at > begin and letters <= LONGEST:
+        at -= 1
+        while at > begin and data[at] & 0xC0 == 0x80:
+            at -= 1
+        code, _ = code_point_at(data, at, stop)
+        kind = _class_of(code, index, pages)
+        role = kind >> 4 & 7
+        if role == MARK:
+            plain = False
+            continue
+        if role != WORD:
+            break
+        if kind & NO_SCRIPT == NO_SCRIPT:
+            return False  # a digit
+        if 65 <= code <= 90:
+            code += 32
+        plain = plain and code < 0x80
+        if plain and letters < LONGEST:
+            word |= code << 8 * letters
+        letters += 1
+    if letters == 1:
+        return not plain or word != SMALL_M  # a.m. and p.m. end sentences
+    if not plain or letters > LONGEST:
+        return False
+    if _is_among(word, TITLES):
+        return True
+    return _is_among(word, NUMBERED) and _digit_follows(data, stop + 1, end, index, pages)
+
+
+@kernel
+def _digit_follows(
+    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint8], pages: NDArray[np.uint8]
+) -> bool:
+    while at < end:
+        code, size = code_point_at(data, at, end)
+        kind = _class_of(code, index, pages)
+        if kind >> 4 & 7 != SPACE:
+            return kind >> 4 & 7 == WORD and kind & NO_SCRIPT == NO_SCRIPT
+        at += size
+    return False
