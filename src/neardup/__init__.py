@@ -1,1 +1,61 @@
+"""neardup finds duplicate and near-duplicate web pages.
 
+    import neardup
+
+    result = neardup.dedup("crawl.warc.gz", "result")       # a folder of decisions
+    verdict = neardup.compare("a.html", "b.html")           # what is a to b?
+    for page in neardup.read_pages("pages/"): ...           # parsed pages
+
+Importing this module is cheap: what does the work is loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from neardup.errors import InputError, MissingExtraError, NeardupError, OutputError, UsageError
+from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Relation, Verdict
+
+if TYPE_CHECKING:
+    from neardup.engines.compare import compare, html_page, text_page
+    from neardup.engines.local import dedup
+    from neardup.engines.reading import read_pages
+    from neardup.engines.result import Result
+
+__all__ = [
+    "Block",
+    "BlockKind",
+    "Cluster",
+    "InputError",
+    "MissingExtraError",
+    "NeardupError",
+    "OutputError",
+    "Page",
+    "RawPage",
+    "Region",
+    "Relation",
+    "Result",
+    "UsageError",
+    "Verdict",
+    "compare",
+    "dedup",
+    "html_page",
+    "read_pages",
+    "text_page",
+]
+
+_ON_FIRST_USE = {
+    "Result": "neardup.engines.result",
+    "compare": "neardup.engines.compare",
+    "dedup": "neardup.engines.local",
+    "html_page": "neardup.engines.compare",
+    "read_pages": "neardup.engines.reading",
+    "text_page": "neardup.engines.compare",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+    return getattr(import_module(_ON_FIRST_USE[name]), name)

@@ -8,6 +8,7 @@ checked by `build_options`, so a method never sees a bad value.
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,11 +20,11 @@ OptionsClass = TypeVar("OptionsClass")
 
 
 def option(
-    default: Any, help: str, *, minimum: float | None = None, maximum: float | None = None
-) -> Any:  # noqa: A002 - reads as what it is
+    default: Any, about: str, *, minimum: float | None = None, maximum: float | None = None
+) -> Any:
     """A dataclass field with its description and its range."""
     return dataclasses.field(
-        default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum}
+        default=default, metadata={"help": about, "minimum": minimum, "maximum": maximum}
     )
 
 
@@ -81,7 +82,9 @@ _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 
 
 def _read_value(info: OptionInfo, value: object, owner: str) -> object:
-    expected = " or ".join(repr(choice) for choice in info.choices) or f"a value of type {info.type}"
+    expected = (
+        " or ".join(repr(choice) for choice in info.choices) or f"a value of type {info.type}"
+    )
     bad = UsageError(f"option {info.name!r} of {owner}: {value!r} is not {expected}")
     result: object
     if info.choices or info.type == "str":
@@ -105,7 +108,7 @@ def _read_number(kind: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(value)
     number = float(value)
-    if number != number:
+    if math.isnan(number):
         raise ValueError(value)
     if kind == "float":
         return number

@@ -4,7 +4,7 @@
     ├── UsageError        the request itself is wrong: unknown method, bad option   (exit 2)
     ├── InputError        nothing can be read from an input; names file and record  (exit 1)
     ├── OutputError       the result cannot be written                              (exit 1)
-    └── MissingExtra      an optional part is not installed; says what to install   (exit 1)
+    └── MissingExtraError an optional part is not installed; says what to install   (exit 1)
 
 One bad page is never an error: it is a `Skip` (see `neardup.model`), counted and listed.
 """
@@ -32,7 +32,7 @@ class OutputError(NeardupError):
     """The result cannot be written."""
 
 
-class MissingExtra(NeardupError):
+class MissingExtraError(NeardupError):
     """An optional part is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-# text/ -> methods/. One row a page. `text` has one line a block; the three lists run along its lines.
+# text/ -> methods/. One row a page. `text` has one line a block; the lists run along its lines.
 PAGES = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),

@@ -20,14 +20,14 @@ def kernel(function: Function) -> Function:
 
 
 def when_compiling(notify: Callable[[str], None]) -> None:
-    """Call `notify` with a kernel's name each time one is compiled, not when it comes from cache."""
+    """Call `notify` with a kernel's name each time one is compiled (not when cached)."""
     from numba.core import event  # noqa: PLC0415 - only here, and only when asked
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         def on_start(self, occurrence: event.Event) -> None:
             notify(occurrence.data["dispatcher"].py_func.__name__)
 
         def on_end(self, occurrence: event.Event) -> None:
             """Nothing: the start is the news."""
 
-    event.register("numba:compile", Listener())
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

@@ -1,0 +1,72 @@
+"""`neardup compare`: what is page A to page B?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from neardup.model import Verdict
+
+EXAMPLE = "Example:  [bold]neardup compare a.html b.html --method all[/bold]"
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help="A file that holds one page.")],
+    b: Annotated[str, typer.Argument(help="Another.")],
+    method: Annotated[
+        str, typer.Option(help="A method's name, or 'all'; see 'neardup methods'.")
+    ] = "exact",
+    preset: Annotated[
+        str, typer.Option(help="'paper' takes the paper's rule as printed, without our guards.")
+    ] = "default",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Tell what page A is to page B, and why."""
+    from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
+    from neardup.engines.compare import judge_pair, one_page  # noqa: PLC0415
+    from neardup.errors import UsageError  # noqa: PLC0415
+    from neardup.methods.base import REGISTRY, make_method, method_class  # noqa: PLC0415
+
+    options = read_assignments(set_ or [])
+    if method == "all" and options:
+        raise UsageError("--set needs one method: --method NAME")
+    pages = one_page(a), one_page(b)
+    found: dict[str, Verdict] = {}
+    for name in REGISTRY if method == "all" else [method]:
+        has_preset = method != "all" or bool(method_class(name).paper_preset)
+        chosen = make_method(name, options, preset=preset if has_preset else "default")
+        found[name] = judge_pair(chosen, *pages)
+    if as_json:
+        typer.echo(json.dumps([_as_data(*item) for item in found.items()], ensure_ascii=False))
+    else:
+        _show(found)
+
+
+def _as_data(name: str, verdict: Verdict) -> dict[str, object]:
+    return {
+        "method": name,
+        "relation": verdict.relation,
+        "similarity": verdict.similarity,
+        "evidence": verdict.evidence,
+    }
+
+
+def _show(found: dict[str, Verdict]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table()
+    for heading in ("method", "A is to B", "similarity", "why"):
+        table.add_column(heading, justify="right" if heading == "similarity" else "left")
+    for name, verdict in found.items():
+        number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
+        table.add_row(name, verdict.relation, number, Text(verdict.evidence["why"]))
+    Console().print(table)

@@ -1,0 +1,152 @@
+"""`neardup dedup`: find the duplicates in a crawl or corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from neardup.errors import UsageError
+
+EXAMPLE = (
+    "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
+    "[bold]neardup dedup 'pages/*.jsonl.zst' --out result --keep newest[/bold]"
+)
+RUN_SETTINGS = ("method", "preset", "keep", "contained", "format", "workers", "max_page_size")
+DEFAULTS: Mapping[str, object] = {
+    "method": "exact",
+    "preset": "default",
+    "keep": "longest",
+    "contained": False,
+    "format": "jsonl",
+    "workers": None,
+    "max_page_size": "20MB",
+}
+
+
+def dedup(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="Folders of .html/.txt, .warc(.gz), .jsonl(.gz, .zst), .parquet, globs, remote "
+            "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the result to.")],
+    method: Annotated[
+        str | None, typer.Option(help="How to tell duplicates; see 'neardup methods'.")
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="'paper' takes the paper's rule as printed, without our guards."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with these options; the command line wins.")
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="The page to keep of each cluster: longest, first (smallest id), newest, "
+            "oldest or canonical. [default: longest]"
+        ),
+    ] = None,
+    contained: Annotated[
+        bool | None, typer.Option("--contained", help="Join excerpts to what contains them, too.")
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="jsonl or parquet. [default: jsonl]")
+    ] = None,
+    write_kept: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the kept pages, as .jsonl(.gz, .zst), .parquet or .warc(.gz)."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads. [default: all cores]")
+    ] = None,
+    max_page_size: Annotated[
+        str | None, typer.Option(help="Larger pages are skipped and counted. [default: 20MB]")
+    ] = None,
+) -> None:
+    """Find the duplicates among the pages of INPUT and write the decisions to a folder.
+
+    The folder gets clusters.jsonl (every page once: its cluster, kept or duplicate of what),
+    pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl and summary.json.
+    """
+    given = {
+        "method": method,
+        "preset": preset,
+        "keep": keep,
+        "contained": contained,
+        "format": format_,
+        "workers": workers,
+        "max_page_size": max_page_size,
+    }
+    settings, options = merge_settings(config, given, set_ or [])
+
+    from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415
+    from neardup.config import parse_size  # noqa: PLC0415
+    from neardup.engines.local import dedup as run  # noqa: PLC0415
+    from neardup.pages import Limits  # noqa: PLC0415
+
+    limits = Limits(page_bytes=parse_size(str(settings.pop("max_page_size"))))
+    with shown_progress() as progress:
+        result = run(
+            inputs,
+            out,
+            options=options,
+            write_kept=write_kept,
+            limits=limits,
+            progress=progress,
+            **settings,
+        )
+    show_outcome(result)
+
+
+def merge_settings(
+    config: Path | None, given: Mapping[str, object], assignments: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """The run's settings and the method's options: defaults, then the file, then the command."""
+    from neardup.config import read_toml  # noqa: PLC0415 - keeps --help quick
+
+    stored = read_toml(config) if config else {}
+    options = stored.pop("options", {})
+    if not isinstance(options, dict):
+        raise UsageError(f"{config}: 'options' must be a table: [options]")
+    unknown = sorted(set(stored) - set(RUN_SETTINGS))
+    if unknown:
+        known = ", ".join(RUN_SETTINGS)
+        raise UsageError(f"{config} has no setting {unknown[0]!r}; there are: {known}, [options]")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings = {**DEFAULTS, **stored, **chosen}
+    check_settings(settings)
+    return settings, {**options, **read_assignments(assignments)}
+
+
+def check_settings(settings: Mapping[str, object]) -> None:
+    """Types and choices of what came from a file or the command line."""
+    for name, default in DEFAULTS.items():
+        wanted = int if name == "workers" else type(default)
+        value = settings[name]
+        if value is not None and type(value) is not wanted:
+            raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
+    if settings["format"] not in ("jsonl", "parquet"):
+        raise UsageError(f"unknown format {settings['format']!r}; there are: jsonl, parquet")
+
+
+def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
+    """`name=value` texts as a dictionary."""
+    pairs = [text.partition("=") for text in assignments]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise UsageError(f"--set takes NAME=VALUE, not {name!r}")
+    return {name.strip(): value.strip() for name, _, value in pairs}

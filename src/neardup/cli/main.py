@@ -1,0 +1,70 @@
+"""The command line: `neardup COMMAND`. Each command is a small module beside this one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from neardup.cli import compare, dedup, demo, methods
+from neardup.errors import NeardupError
+
+INTERRUPTED = 130  # what shells give for Ctrl-C
+
+app = typer.Typer(
+    name="neardup",
+    help="Find duplicate and near-duplicate web pages.",
+    epilog="Start with: neardup demo",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - keeps --help quick
+
+        typer.echo(f"neardup {version('neardup')}")
+        raise typer.Exit
+
+
+@app.callback()
+def neardup(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Find duplicate and near-duplicate web pages."""
+
+
+app.command("dedup", epilog=dedup.EXAMPLE)(dedup.dedup)
+app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
+app.command("methods", epilog=methods.EXAMPLE)(methods.methods)
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+
+
+def run() -> None:
+    """The entry point: one clear line for each error, and the exit code that goes with it."""
+    try:
+        code = app(standalone_mode=False)
+    except NeardupError as error:
+        code = _complain(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        code = _complain("interrupted; nothing was written", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nobody is left to tell
+        code = 0
+    sys.exit(code)
+
+
+def _complain(message: str, code: int) -> int:
+    typer.echo(f"neardup: {message}", err=True)
+    return code

@@ -1,0 +1,59 @@
+"""What a finished run found, for people."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from neardup.engines.result import Result
+
+
+def show_outcome(result: Result) -> None:
+    """The counts that matter, and where the files are."""
+    counts = result.summary["counts"]
+    console = Console()
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    share = counts["duplicates"] / counts["pages"]
+    table.add_row(f"{counts['pages']:,}", "pages")
+    table.add_row(f"{counts['duplicates']:,}", f"duplicates ({share:.1%})")
+    table.add_row(f"{counts['kept']:,}", "pages to keep")
+    table.add_row(
+        f"{counts['clusters_with_duplicates']:,}",
+        f"clusters of more than one page, the largest of {counts['largest_cluster']:,}",
+    )
+    if counts["undecided"]:
+        table.add_row(f"{counts['undecided']:,}", "pages with too little text to decide")
+    if counts["skipped"]:
+        table.add_row(f"{counts['skipped']:,}", f"records skipped: {_reasons(result)}")
+    console.print(table)
+    console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
+
+
+def _reasons(result: Result) -> str:
+    by_reason = result.summary["skipped_by_reason"]
+    return ", ".join(f"{count:,} {reason}" for reason, count in by_reason.items())
+
+
+def show_clusters(result: Result) -> None:
+    """Every cluster of more than one page, with what each member is to the kept page."""
+    rows = {row["id"]: row for row in result.pages()}
+    table = Table(title="Pages that are one page to a reader", title_justify="left")
+    for heading in ("page", "is", "similarity"):
+        table.add_column(heading, justify="right" if heading == "similarity" else "left")
+    for cluster in result.clusters():
+        if len(cluster.members) == 1:
+            continue
+        table.add_row(f"[bold]{_plain(cluster.kept)}[/bold]", "[green]kept[/green]", "")
+        for member in cluster.members:
+            if member != cluster.kept:
+                row = rows[member]
+                table.add_row(f"  {_plain(member)}", row["relation"], f"{row['similarity']:.2f}")
+        table.add_section()
+    Console().print(table)
+
+
+def _plain(text: str) -> str:
+    """Ids come from pages: no markup of theirs is obeyed."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,38 @@
+"""A second reading of the input that writes the kept pages, in the form they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.engines.stages import Stages
+from neardup.errors import UsageError
+from neardup.model import RawPage
+from neardup.pages import Limits, read
+from neardup.pages.write import writer_for
+from neardup.text.charset import to_utf8
+
+
+def write_kept_pages(
+    path: Path,
+    inputs: Sequence[str],
+    limits: Limits,
+    pages: pa.Table,
+    kept: NDArray[np.int64],
+    stages: Stages,
+) -> None:
+    """Write every kept page of `inputs` to `path`, in the order they are read."""
+    if "-" in inputs:
+        raise UsageError("--write-kept reads the input twice, which standard input cannot give")
+    rows = pa.array(np.unique(kept))
+    sources = pages["source"].take(rows).to_pylist()
+    places = set(zip(sources, pages["record"].take(rows).to_pylist(), strict=True))
+    with stages("keep", total=len(places)) as stage, writer_for(path) as writer:
+        for raw in read(inputs, limits, keep_original=True):
+            if isinstance(raw, RawPage) and (raw.source.path, raw.source.record) in places:
+                writer.write(raw, to_utf8(raw.body, raw.charset)[0].decode())
+                stage.advance(1, len(raw.body))
