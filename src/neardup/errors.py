@@ -4,7 +4,8 @@
     ├── UsageError        the request itself is wrong: unknown method, bad option   (exit 2)
     ├── InputError        nothing can be read from an input; names file and record  (exit 1)
     ├── OutputError       the result cannot be written                              (exit 1)
-    └── MissingExtraError an optional part is not installed; says what to install   (exit 1)
+    ├── MissingExtraError an optional part is not installed; says what to install   (exit 1)
+    └── InterruptedRunError   Ctrl-C; nothing was written                           (exit 130)
 
 One bad page is never an error: it is a `Skip` (see `neardup.model`), counted and listed.
 """
@@ -37,3 +38,9 @@ class MissingExtraError(NeardupError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'neardup[{extra}]'")
+
+
+class InterruptedRunError(NeardupError):
+    """The user stopped the run."""
+
+    exit_code = 130  # what shells give for Ctrl-C

@@ -56,3 +56,15 @@ VERDICTS = pa.schema(
         pa.field("evidence", pa.string(), nullable=False),
     ]
 )
+
+# methods/ -> engines/, the survey step. Equal keys are added up over all pages.
+COUNTS = pa.schema(
+    [
+        pa.field("key", pa.uint64(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+    ]
+)
+
+# methods/ -> clusters/, from a method that decides in order. `match` is the id of an earlier page,
+# or null for a page that starts a cluster of its own; the rest is the verdict on the two.
+ASSIGNED = pa.schema([pa.field("match", pa.string()), *VERDICTS])

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from neardup.cli import compare, dedup, demo, methods
 from neardup.errors import NeardupError
-
-INTERRUPTED = 130  # what shells give for Ctrl-C
 
 app = typer.Typer(
     name="neardup",
@@ -51,20 +48,7 @@ app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 def run() -> None:
     """The entry point: one clear line for each error, and the exit code that goes with it."""
     try:
-        code = app(standalone_mode=False)
+        app()
     except NeardupError as error:
-        code = _complain(str(error), error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        code = _complain("interrupted; nothing was written", INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; nobody is left to tell
-        code = 0
-    sys.exit(code)
-
-
-def _complain(message: str, code: int) -> int:
-    typer.echo(f"neardup: {message}", err=True)
-    return code
+        typer.echo(f"neardup: {error}", err=True)
+        sys.exit(error.exit_code)

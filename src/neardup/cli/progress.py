@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from neardup.engines.progress import Progress
+from neardup.errors import InterruptedRunError
 from neardup.kernels.jit import when_compiling
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 LINE_EVERY = 5.0  # seconds between plain lines
 WORDS = {
@@ -25,13 +29,17 @@ WORDS = {
 COMPILING = "compiling kernels for this machine, once; later runs start at once"
 
 
-class ShownProgress(Progress, AbstractContextManager["ShownProgress"], Protocol):
-    """Progress that is shown while a `with` block lasts."""
-
-
-def shown_progress() -> ShownProgress:
-    """The progress display for where standard error goes."""
-    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Progress for where standard error goes, shown while the block lasts; Ctrl-C ends it."""
+    shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
+    when_compiling(shown.compiling)
+    try:
+        yield shown
+    except KeyboardInterrupt:
+        raise InterruptedRunError("interrupted; nothing was written") from None
+    finally:
+        shown.close()
 
 
 class ProgressLines:
@@ -42,19 +50,7 @@ class ProgressLines:
         self._count = 0
         self._size = 0
         self._started = self._told = time.monotonic()
-        self._compiling = False
-        when_compiling(self._tell_compiling)
-
-    def __enter__(self) -> ProgressLines:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
+        self._told_compiling = False
 
     def stage(self, name: str, total: int | None = None) -> None:
         self._name, self._count, self._size = name, 0, 0
@@ -69,10 +65,13 @@ class ProgressLines:
             rate = self._count / (self._told - self._started)
             self._tell(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
 
-    def _tell_compiling(self, _: str) -> None:
-        if not self._compiling:
-            self._compiling = True
+    def compiling(self, _: str) -> None:
+        if not self._told_compiling:
+            self._told_compiling = True
             self._tell(COMPILING)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     @staticmethod
     def _tell(message: str) -> None:
@@ -101,23 +100,10 @@ class ProgressBar:
             TimeElapsedColumn(),
             console=Console(stderr=True),
         )
-        self._task = None
+        self._task: TaskID | None = None
         self._started = time.monotonic()
-        when_compiling(self._tell_compiling)
-        self._compiling = False
-
-    def __enter__(self) -> ProgressBar:
+        self._told_compiling = False
         self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._finish()
-        self._bar.stop()
 
     def stage(self, name: str, total: int | None = None) -> None:
         self._finish()
@@ -131,12 +117,16 @@ class ProgressBar:
             rate = done / max(time.monotonic() - self._started, 1e-3)
             self._bar.update(self._task, rate=f"{rate:,.0f}/s")
 
+    def close(self) -> None:
+        self._finish()
+        self._bar.stop()
+
     def _finish(self) -> None:
         if self._task is not None:
             done = self._bar.tasks[self._task].completed
             self._bar.update(self._task, total=done or 1, completed=done or 1)
 
-    def _tell_compiling(self, _: str) -> None:
-        if not self._compiling:
-            self._compiling = True
+    def compiling(self, _: str) -> None:
+        if not self._told_compiling:
+            self._told_compiling = True
             self._bar.console.print(COMPILING, style="dim")

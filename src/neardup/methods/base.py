@@ -5,9 +5,13 @@
 3. `judge(left, right)`: the verdict on candidate pairs, row by row of two feature batches.
 
 Everything else (reading, grouping, clustering, keeping, storing, distributing) is written once
-over these three. What keys cannot say, a method says with an optional step:
+over these three. What they cannot say, a method says with an optional step:
 
+* `Surveys.survey`: counts over all pages that `features` needs (lines of a host, words of a
+  corpus). The engine adds them up and hands them to `features`.
 * `ProposesCandidates.candidates`: its own exact way to find candidates.
+* `DecidesInOrder.assign`: a decision against a growing state, page by page in the order of
+  (time, id). It takes the place of keys and candidates.
 
 A method holds its options and nothing else: the same pages give the same answer in any batch
 size, order or engine.
@@ -18,10 +22,13 @@ from __future__ import annotations
 import importlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neardup.config import build_options
 from neardup.errors import UsageError
@@ -37,9 +44,13 @@ class Method(ABC):
     languages: ClassVar[str]  # which pages it is for, in words
     cost: ClassVar[str]  # how its work grows, in words
     Options: ClassVar[type]  # a frozen dataclass; see neardup.config
-    paper_preset: ClassVar[Mapping[str, object]] = {}  # options that give the paper's rule as printed
+    paper_preset: ClassVar[
+        Mapping[str, object]
+    ] = {}  # options that give the paper's rule as printed
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
-    transitive: ClassVar[bool] = False  # sharing a key is already the verdict, so one pair a page does
+    transitive: ClassVar[bool] = (
+        False  # sharing a key is already the verdict, so one pair a page does
+    )
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -50,8 +61,11 @@ class Method(ABC):
         """The schema of what `features` gives."""
 
     @abstractmethod
-    def features(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """What is remembered of each page (`schemas.PAGES` in, one row a page out)."""
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        """What is remembered of each page (`schemas.PAGES` in, one row a page out).
+
+        `survey` is there for a method that `Surveys`, and for no other.
+        """
 
     @abstractmethod
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
@@ -64,6 +78,63 @@ class Method(ABC):
     @abstractmethod
     def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
         """The verdict (`schemas.VERDICTS`) on each pair of rows."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Counts over all pages by 64-bit key, as a method's `survey` step gave and named them."""
+
+    pages: int
+    keys: NDArray[np.uint64]  # sorted, each once
+    counts: NDArray[np.int64]
+
+    def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The count of each key; 0 for one that was never seen."""
+        if self.keys.size == 0:
+            return np.zeros(keys.size, np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[place] == keys, self.counts[place], 0)
+
+
+@runtime_checkable
+class Surveys(Protocol):
+    """A method whose features depend on what the other pages hold."""
+
+    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """Keys and counts (`schemas.COUNTS`) of these pages; equal keys are added up."""
+
+
+class State(Protocol):
+    """What a method that decides in order remembers: named maps, in memory or in a store.
+
+    Keys and values are plain data (text, numbers, and lists of those), so that a store can keep
+    them; a value is replaced by assignment, never changed in place.
+    """
+
+    def map(self, name: str) -> MutableMapping[str, Any]:
+        """The map of that name, empty at first."""
+
+
+class MemoryState:
+    """A state that lasts as long as the process."""
+
+    def __init__(self) -> None:
+        self._maps: dict[str, dict[str, Any]] = {}
+
+    def map(self, name: str) -> MutableMapping[str, Any]:
+        """The map of that name, empty at first."""
+        return self._maps.setdefault(name, {})
+
+
+@runtime_checkable
+class DecidesInOrder(Protocol):
+    """A method that places each page against what it has seen so far."""
+
+    def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
+        """For each page, in turn, the earlier page it duplicates (`schemas.ASSIGNED`).
+
+        The rows come in the order of (time, id); `state` holds what earlier calls have seen.
+        """
 
 
 @runtime_checkable

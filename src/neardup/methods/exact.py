@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import xxhash
 
 from neardup.config import option
-from neardup.methods.base import Method, verdicts
+from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS
 from neardup.text.normalise import fold_batch
@@ -43,7 +43,7 @@ class Exact(Method):
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
 
-    def features(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
         folded = fold_batch(pages.column("text"))
         bare = pc.replace_substring_regex(folded, r"\s+", "")
         hashes = [xxhash.xxh3_128_digest(text.as_buffer()) for text in bare.cast(pa.binary())]
