@@ -19,9 +19,11 @@ LINE_EVERY = 5.0  # seconds between plain lines
 WORDS = {
     "parse": "reading and parsing",
     "identify": "settling ids",
+    "survey": "surveying the pages",
     "features": "computing features",
     "candidates": "finding candidates",
     "judge": "judging pairs",
+    "assign": "placing page by page",
     "cluster": "clustering",
     "write": "writing the result",
     "keep": "writing the kept pages",

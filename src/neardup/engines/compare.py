@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from neardup.engines.featuring import survey_of
 from neardup.errors import InputError
 from neardup.methods.base import Method, make_method
 from neardup.model import RawPage, Relation, Skip, Source, Verdict
@@ -38,7 +39,8 @@ def compare(
 
 def judge_pair(method: Method, a: RawPage, b: RawPage) -> Verdict:
     """The method's verdict on two raw pages."""
-    features = method.features(parse([a, b]))
+    pages = parse([a, b])
+    features = method.features(pages, survey_of(method, pages))
     row = method.judge(features.slice(0, 1), features.slice(1, 1)).to_pylist()[0]
     evidence = json.loads(row["evidence"])
     return Verdict(Relation(row["relation"]), row["similarity"], evidence)

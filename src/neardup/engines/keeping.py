@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from neardup.engines.clustering import Clustering
 from neardup.engines.stages import Stages
 from neardup.errors import UsageError
 from neardup.model import RawPage
@@ -17,18 +17,22 @@ from neardup.pages.write import writer_for
 from neardup.text.charset import to_utf8
 
 
+def check_can_reread(inputs: Sequence[str]) -> None:
+    """Standard input comes once."""
+    if "-" in inputs:
+        raise UsageError("--write-kept reads the input twice, which standard input cannot give")
+
+
 def write_kept_pages(
     path: Path,
     inputs: Sequence[str],
     limits: Limits,
     pages: pa.Table,
-    kept: NDArray[np.int64],
+    clustering: Clustering,
     stages: Stages,
 ) -> None:
     """Write every kept page of `inputs` to `path`, in the order they are read."""
-    if "-" in inputs:
-        raise UsageError("--write-kept reads the input twice, which standard input cannot give")
-    rows = pa.array(np.unique(kept))
+    rows = pa.array(np.unique(clustering.kept))
     sources = pages["source"].take(rows).to_pylist()
     places = set(zip(sources, pages["record"].take(rows).to_pylist(), strict=True))
     with stages("keep", total=len(places)) as stage, writer_for(path) as writer:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.engines.stages import Stages
 from neardup.errors import OutputError
 
 Format = Literal["jsonl", "parquet"]
@@ -59,7 +60,20 @@ def check_destination(out: Path) -> None:
         raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
 
 
-def write_table(path: Path, table: pa.Table, format: Format) -> int:  # noqa: A002
+def write_tables(
+    folder: Path,
+    tables: Mapping[str, pa.Table],
+    format: Format,  # noqa: A002 - the name of the command-line option
+    stages: Stages,
+) -> None:
+    """Write each table under its name."""
+    folder.mkdir()
+    with stages("write") as stage:
+        for name, table in tables.items():
+            stage.advance(table.num_rows, _write_table(folder / name, table, format))
+
+
+def _write_table(path: Path, table: pa.Table, format: Format) -> int:  # noqa: A002
     """Write `path` with the format's ending; gives the bytes written."""
     target = path.with_suffix(f".{format}")
     if format == "parquet":
@@ -79,8 +93,9 @@ def _json_lines(table: pa.Table) -> Iterator[str]:
             yield f'{line[:-1]}, "evidence": {evidence}}}\n' if parsed else f"{line}\n"
 
 
-def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     """The summary, for people and programs."""
+    path = folder / "summary.json"
     path.write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ class Parts:
 
     def write(self, number: int, batch: pa.RecordBatch) -> None:
         """Store part `number`; parts may come in any order, from any thread."""
-        path = self.folder / f"{number:06d}.arrow"
+        path = self.folder / f"{number:09d}.arrow"
         with (
             pa.OSFile(str(path), "wb") as sink,
             pa.ipc.new_file(sink, self.schema, options=_COMPRESSED) as writer,
@@ -38,13 +38,10 @@ class Parts:
         """The parts in order."""
         return sorted(self.folder.iterdir())
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All parts as one table, only the named columns."""
-        parts = [read_part(path, columns) for path in self.paths()]
-        schema = self.schema
-        if columns is not None:
-            schema = pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(parts, schema)
+    def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The parts in order, one at a time, only the named columns."""
+        for path in self.paths():
+            yield read_part(path, columns)
 
 
 def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.RecordBatch:
