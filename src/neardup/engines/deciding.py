@@ -74,7 +74,7 @@ def _decide_in_order(
     with stages("assign", total=len(ids)) as stage:
         numbered = pa.table({"time": pages["time"], "number": np.arange(len(ids))})
         keys = [("time", "ascending"), ("number", "ascending")]
-        order = pc.sort_indices(numbered, keys, null_placement="at_end").to_numpy().astype(np.int64)
+        order = pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)
         ordered_ids = ids.take(pa.array(order))
         assigned = method.assign(ordered_ids, rows_of(features, order), MemoryState())
         stage.advance(len(ids))

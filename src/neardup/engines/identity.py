@@ -49,7 +49,7 @@ def settle_identities(records: pa.Table) -> Identities:
 def _order(records: pa.Table, ids: pa.Array) -> pa.Array:
     by = pa.table({"id": ids, **{name: records[name] for name in COLUMNS[2:]}})
     keys = [(name, "ascending") for name in by.column_names]
-    return pc.sort_indices(by, sort_keys=keys, null_placement="at_end").cast(pa.int64())
+    return pc.sort_indices(by, sort_keys=keys).cast(pa.int64())
 
 
 def _repeats(sorted_ids: pa.Array) -> NDArray[np.bool_]:

@@ -1,0 +1,5 @@
+"""`python -m neardup` is `neardup`."""
+
+from neardup.cli.main import run
+
+run()

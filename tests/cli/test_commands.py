@@ -1,0 +1,276 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neardup.cli.main import app, run
+from sample_pages import html, sample_records, write_jsonl
+
+COMMANDS = ["dedup", "compare", "methods", "demo"]
+
+
+def neardup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: object
+) -> tuple[int, str, str]:
+    """Exit code, output and errors of one command."""
+    monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
+    monkeypatch.setenv("COLUMNS", "200")
+    code = 0
+    try:
+        run()
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "pages.jsonl", sample_records())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = neardup(capsys, monkeypatch, command, "--help")
+    assert code == 0
+    assert f"neardup {command}" in out
+    assert "Example" in out
+
+
+def test_dedup_writes_the_files_and_says_where(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    code, told, progress = neardup(capsys, monkeypatch, "dedup", pages, "--out", out)
+    assert code == 0
+    assert "3 duplicates" in " ".join(told.split())
+    assert str(out) in told
+    assert "reading and parsing" in progress
+    names = sorted(path.name for path in out.iterdir())
+    assert names == [
+        "clusters.jsonl",
+        "pairs.jsonl",
+        "rejected.jsonl",
+        "skipped.jsonl",
+        "summary.json",
+    ]
+
+
+def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('keep = "oldest"\nformat = "parquet"\n[options]\nminimum_text = 5\n')
+    out = tmp_path / "out"
+    arguments = ["dedup", pages, "--out", out, "--config", config, "--format", "jsonl"]
+    code, _, _ = neardup(capsys, monkeypatch, *arguments)
+    assert code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["keep"] == "oldest"
+    assert summary["options"] == {"minimum_text": 5}
+    assert summary["counts"]["undecided"] == 0
+    code, _, _ = neardup(capsys, monkeypatch, *arguments, "--set", "minimum_text=9999")
+    assert code == 0
+    assert json.loads((out / "summary.json").read_text())["counts"]["undecided"] == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "magic"], "unknown method 'magic'"),
+        (["--set", "nothing"], "--set takes NAME=VALUE"),
+        (["--set", "minimum_text=x"], "is not a value of type int"),
+        (["--keep", "best"], "unknown keep policy 'best'"),
+        (["--format", "xml"], "unknown format 'xml'"),
+        (["--max-page-size", "huge"], "'huge' is not a size"),
+        (["--config", "nowhere.toml"], "cannot read the config file nowhere.toml"),
+        (["--workers", "0"], "0"),
+        (["--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_bad_usage_is_exit_code_2(
+    arguments: list[str],
+    message: str,
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *arguments)
+    assert code == 2
+    assert message in told
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('method = "exact"\nkeeps = "longest"\n', "has no setting 'keeps'"),
+        ("workers = 'two'\n", "'workers' must be of type int"),
+        ("contained = 1\n", "'contained' must be of type bool"),
+        ("options = 3\n", "'options' must be a table"),
+    ],
+)
+def test_a_bad_config_file_is_told(
+    text: str,
+    message: str,
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    arguments = ["dedup", pages, "--out", tmp_path / "out", "--config", config]
+    code, _, told = neardup(capsys, monkeypatch, *arguments)
+    assert code == 2
+    assert message in told
+
+
+def test_a_missing_input_is_exit_code_1_and_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = tmp_path / "nowhere.warc.gz"
+    code, _, told = neardup(capsys, monkeypatch, "dedup", missing, "--out", tmp_path / "out")
+    assert code == 1
+    assert "nowhere.warc.gz" in told.splitlines()[-1]
+    assert "Traceback" not in told
+
+
+def test_bad_pages_do_not_end_a_run(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pages.open("a") as file:
+        file.write('{"id": "x"}\n[]\nnot json\n')
+    code, told, _ = neardup(capsys, monkeypatch, "dedup", pages, "--out", tmp_path / "out")
+    assert code == 0
+    assert "2 bad-json, 1 no-content" in told
+
+
+def test_compare_tells_the_relation_and_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = tmp_path / "a.html", tmp_path / "b.html"
+    a.write_text(html("ferry"))
+    b.write_text(html("ferry", wrap="div"))
+    code, told, _ = neardup(capsys, monkeypatch, "compare", a, b, "--method", "exact")
+    assert code == 0
+    assert "same" in told
+    assert "characters are the same" in told
+    code, told, _ = neardup(capsys, monkeypatch, "compare", a, b, "--method", "exact", "--json")
+    (verdict,) = json.loads(told)
+    assert verdict["method"] == "exact"
+    assert verdict["relation"] == "same"
+    assert verdict["similarity"] == 1.0
+
+
+def test_compare_wants_one_page_a_file(
+    pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, told = neardup(capsys, monkeypatch, "compare", pages, pages)
+    assert code == 1
+    assert "holds more than one page" in told
+
+
+def test_methods_lists_every_method_with_its_options(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from neardup.methods.base import REGISTRY
+
+    _, told, _ = neardup(capsys, monkeypatch, "methods", "--json")
+    listed = {each["name"]: each for each in json.loads(told)}
+    assert list(listed) == list(REGISTRY)
+    assert listed["exact"]["options"][0]["name"] == "minimum_text"
+    assert all(each["paper"] for each in listed.values())
+    _, table, _ = neardup(capsys, monkeypatch, "methods")
+    assert all(name in table for name in REGISTRY)
+
+
+def test_demo_shows_clusters_and_where_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "demo"
+    code, told, _ = neardup(capsys, monkeypatch, "demo", "--out", out)
+    assert code == 0
+    assert "kept" in told
+    assert str(out) in told
+    assert (out / "clusters.jsonl").exists()
+
+
+def test_every_command_is_in_the_app() -> None:
+    assert [command.name for command in app.registered_commands] == COMMANDS
+
+
+def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, told, _ = neardup(capsys, monkeypatch, "--version")
+    assert code == 0
+    assert told.startswith("neardup ")
+
+
+def test_standard_input_and_markup_in_ids(tmp_path: Path) -> None:
+    records = [{"id": f"[red]{n}[/red]", "html": html("ferry")} for n in range(2)]
+    lines = "\n".join(map(json.dumps, records))
+    command = [sys.executable, "-m", "neardup", "dedup", "-", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, input=lines, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first = json.loads((tmp_path / "out" / "clusters.jsonl").read_text().splitlines()[0])
+    assert first["id"] == "[red]0[/red]"
+
+
+def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "neardup", "dedup", "-", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(json.dumps({"id": "a", "html": html("ferry")}) + "\n")
+    process.stdin.flush()
+    assert "reading and parsing" in process.stderr.readline()  # it waits for more input now
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == "neardup: interrupted; nothing was written"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_nothing(pages: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the disk: the system refuses the write."""
+
+    def small_files_only() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+    out = tmp_path / "there" / "out"
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", "")}
+    done = subprocess.run(
+        command,
+        text=True,
+        capture_output=True,
+        check=False,
+        preexec_fn=small_files_only,
+        env=environment,
+    )
+    assert done.returncode == 1
+    assert f"cannot write {out}" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert list(out.parent.iterdir()) == []

@@ -1,0 +1,28 @@
+"""Settings for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadlines: the first call of a kernel compiles it. In CI the same examples every time.
+settings.register_profile(
+    "neardup",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("neardup")
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The labelled sets and real pages that lie beside the project, where they do."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("needs the labelled sets in ../shared/data")
+    return SHARED_DATA

@@ -1,0 +1,38 @@
+"""Kernel == reference for joining and pairing."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.kernels import grouping, union_find
+from neardup.kernels.reference import grouping as plain_grouping
+from neardup.kernels.reference import union_find as plain_union_find
+
+nodes = st.integers(0, 30)
+
+
+@given(st.lists(st.tuples(nodes, nodes), max_size=60))
+def test_components_are_what_walking_the_graph_finds(pairs: list[tuple[int, int]]) -> None:
+    left = np.array([a for a, _ in pairs], np.int64)
+    right = np.array([b for _, b in pairs], np.int64)
+    found = union_find.connected_components(31, left, right)
+    expected = plain_union_find.connected_components(31, left.tolist(), right.tolist())
+    assert found.tolist() == expected
+
+
+def test_a_long_chain_is_one_component_named_by_its_smallest() -> None:
+    count = 100_000
+    order = np.random.default_rng(1).permutation(count - 1)
+    labels = union_find.connected_components(count, order, order + 1)
+    assert not labels.any()
+
+
+@given(st.lists(st.lists(nodes, max_size=8), max_size=8))
+def test_pairs_within_groups(groups: list[list[int]]) -> None:
+    rows = np.array([row for group in groups for row in group], np.int64)
+    starts = np.cumsum([0, *map(len, groups)]).astype(np.int64)
+    left, right = grouping.pairs_within_groups(rows, starts)
+    expected = plain_grouping.pairs_within_groups(rows.tolist(), starts.tolist())
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.candidates.grouping import pairs_sharing_keys, pairs_with_first
+
+keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
+
+
+def columns(keyed: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.array([row for row, _ in keyed], np.int64)
+    return rows, np.array([key for _, key in keyed], np.uint64)
+
+
+@given(keyed_rows)
+def test_every_pair_that_shares_a_key_comes_once_and_in_order(
+    keyed: list[tuple[int, int]],
+) -> None:
+    left, right = pairs_sharing_keys(*columns(keyed))
+    by_key: dict[int, set[int]] = {}
+    for row, key in keyed:
+        by_key.setdefault(key, set()).add(row)
+    expected = {pair for rows in by_key.values() for pair in combinations(sorted(rows), 2)}
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == sorted(expected)
+
+
+@given(keyed_rows, st.randoms())
+def test_pairs_do_not_depend_on_the_order_of_keys(
+    keyed: list[tuple[int, int]], random: np.random.Generator
+) -> None:
+    shuffled = sorted(keyed, key=lambda _: random.random())
+    for pair_up in (pairs_sharing_keys, pairs_with_first):
+        one, other = pair_up(*columns(keyed)), pair_up(*columns(shuffled))
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("size", [2, 3, 1000])
+def test_a_group_of_n_is_told_by_n_minus_one_pairs(size: int) -> None:
+    left, right = pairs_with_first(np.arange(size)[::-1], np.full(size, 7, np.uint64))
+    assert left.tolist() == [0] * (size - 1)
+    assert right.tolist() == list(range(1, size))
