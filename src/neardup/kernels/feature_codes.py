@@ -1,0 +1,194 @@
+"""Feature codes of paragraphs, and what two lists of them have in common.
+
+A symbol is a character of a script without spaces (Han, Kana, Thai) or a word of a spaced one: its
+first eight UTF-8 bytes, the first byte highest, zeros behind. So symbols sort as their text does,
+and a person can read them back. 0 is no symbol.
+
+Lists are ragged: list r is `values[offsets[r]:offsets[r + 1]]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.data import character_classes
+from neardup.kernels.jit import kernel
+from neardup.kernels.utf8 import code_point_at
+
+Symbols = NDArray[np.uint64]
+Offsets = NDArray[np.int64]
+
+SYMBOL_BYTES = 8
+SPACE, WORD, SINGLE, MARK = 1, 2, 3, 4  # of `data.character_classes`
+PAIRED = 1 << 32  # worth more than any number of equal auxiliary codes
+
+
+def paragraph_codes(
+    data: NDArray[np.uint8], offsets: Offsets, marks: int
+) -> tuple[Symbols, Symbols]:
+    """The first symbol of each paragraph, and the symbol before each of its first `marks`
+    punctuation marks (a row a paragraph, zeros where there are fewer).
+
+    A punctuation mark is any sign that is no letter, digit or space, unless it stands inside a
+    word (don't, 3.5, example.org). A mark right after another has no symbol of its own.
+    """
+    main = np.zeros(len(offsets) - 1, np.uint64)
+    auxiliary = np.zeros((len(offsets) - 1, marks), np.uint64)
+    _codes(data, offsets, *character_classes(), main, auxiliary)
+    return main, auxiliary
+
+
+@kernel
+def _codes(
+    data: NDArray[np.uint8],
+    offsets: Offsets,
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+    main: Symbols,
+    auxiliary: Symbols,
+) -> None:
+    marks = auxiliary.shape[1]
+    for paragraph in range(main.size):
+        at, end = offsets[paragraph], offsets[paragraph + 1]
+        start, stop = at, at  # of the last symbol
+        first_start, first_stop = at, at
+        seen = False  # a symbol at all
+        waiting = False  # one that no mark has taken
+        in_word = False
+        found = 0
+        while at < end and found < marks:
+            code, size = code_point_at(data, at, end)
+            role = _role(code, index, pages)
+            if role in (SINGLE, WORD):
+                if role == SINGLE or not in_word:
+                    start = at
+                    if not seen:
+                        first_start = at
+                stop = at + size
+                in_word = role == WORD
+                seen = waiting = True
+            elif role == MARK:
+                if waiting and stop == at:
+                    stop = at + size
+            elif role == SPACE:
+                in_word = False
+            elif in_word and stop == at and _word_follows(data, at + size, end, index, pages):
+                stop = at + size
+            else:
+                if waiting:
+                    auxiliary[paragraph, found] = _packed(data, start, stop)
+                    found += 1
+                in_word = waiting = False
+            if seen and start == first_start:
+                first_stop = stop
+            at += size
+        if seen:
+            main[paragraph] = _packed(data, first_start, first_stop)
+
+
+@kernel
+def _role(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
+    return int(pages[np.int64(index[code >> 8]) << 8 | code & 255]) >> 4 & 7
+
+
+@kernel
+def _word_follows(
+    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
+) -> bool:
+    if at >= end:
+        return False
+    code, _ = code_point_at(data, at, end)
+    return _role(code, index, pages) == WORD
+
+
+@kernel
+def _packed(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+    symbol = np.uint64(0)
+    for step in range(SYMBOL_BYTES):
+        byte = np.uint64(data[start + step]) if start + step < stop else np.uint64(0)
+        symbol = symbol << np.uint64(8) | byte
+    return symbol
+
+
+@kernel
+def common_symbols(
+    left: Symbols, left_offsets: Offsets, right: Symbols, right_offsets: Offsets
+) -> NDArray[np.int64]:
+    """How many symbols list r of both sides have in common, repeats counted (multisets)."""
+    common = np.zeros(left_offsets.size - 1, np.int64)
+    for row in range(common.size):
+        ours = np.sort(left[left_offsets[row] : left_offsets[row + 1]])
+        theirs = np.sort(right[right_offsets[row] : right_offsets[row + 1]])
+        a = b = 0
+        while a < ours.size and b < theirs.size:
+            if ours[a] < theirs[b]:
+                a += 1
+            elif theirs[b] < ours[a]:
+                b += 1
+            else:
+                common[row] += 1
+                a += 1
+                b += 1
+    return common
+
+
+@kernel
+def equal_lists(
+    left: Symbols, left_offsets: Offsets, right: Symbols, right_offsets: Offsets
+) -> NDArray[np.bool_]:
+    """Whether list r is the same on both sides, symbol by symbol."""
+    equal = np.zeros(left_offsets.size - 1, np.bool_)
+    for row in range(equal.size):
+        ours = left[left_offsets[row] : left_offsets[row + 1]]
+        theirs = right[right_offsets[row] : right_offsets[row + 1]]
+        equal[row] = ours.size == theirs.size and _is_equal(ours, theirs) == 1
+    return equal
+
+
+@kernel
+def paired_paragraphs(
+    left: Symbols,
+    left_auxiliary: Symbols,
+    left_offsets: Offsets,
+    right: Symbols,
+    right_auxiliary: Symbols,
+    right_offsets: Offsets,
+    wanted: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`(paired, equal)`: how many paragraphs of row r pair up along a longest common subsequence
+    of the symbols, and how many of those pairs have equal auxiliary codes.
+
+    Of several longest pairings the one with most equal auxiliary codes counts, so left and right
+    can be swapped. Rows that are not `wanted` get zeros.
+    """
+    rows = left_offsets.size - 1
+    paired = np.zeros(rows, np.int64)
+    equal = np.zeros(rows, np.int64)
+    for row in range(rows):
+        if not wanted[row]:
+            continue
+        left_start, right_start = left_offsets[row], right_offsets[row]
+        width = right_offsets[row + 1] - right_start
+        above = np.zeros(width + 1, np.int64)
+        here = np.zeros(width + 1, np.int64)
+        for a in range(left_start, left_offsets[row + 1]):
+            for place in range(width):
+                best = max(above[place + 1], here[place])
+                b = right_start + place
+                if left[a] == right[b]:
+                    worth = PAIRED + _is_equal(left_auxiliary[a], right_auxiliary[b])
+                    best = max(best, above[place] + worth)
+                here[place + 1] = best
+            above, here = here, above
+        paired[row] = above[width] // PAIRED
+        equal[row] = above[width] % PAIRED
+    return paired, equal
+
+
+@kernel
+def _is_equal(left: Symbols, right: Symbols) -> int:
+    for place in range(left.size):
+        if left[place] != right[place]:
+            return 0
+    return 1
