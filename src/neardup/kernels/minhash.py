@@ -1,0 +1,106 @@
+"""Min-wise samples of a set: two sets agree in a sample with the chance of their resemblance.
+
+Resemblance is |A n B| / |A u B| (Broder 1997). Two ways to take the samples:
+
+* `one_permutation`: every value falls into one bin, each bin keeps its smallest, and an empty bin
+  borrows from a full one that its own sequence of places finds (optimal densification, Shrivastava
+  2017). A value costs one step, whatever the number of samples.
+* `permutations`: as in the paper, every sample has a permutation of its own (`a x + b` over 64
+  bits, a odd) and keeps the smallest value under it. A value costs a step a sample.
+
+Values must be spread over 64 bits, as `shingles.mix` gives them; repeats change nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.jit import kernel
+from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
+
+EMPTY = np.uint32(0xFFFFFFFF)
+LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
+GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def one_permutation(values: Hashes, offsets: Offsets, bins: int) -> NDArray[np.uint32]:
+    """A row of `bins` samples a document; all `EMPTY` for a document without values."""
+    samples = np.full((offsets.size - 1, bins), EMPTY, np.uint32)
+    borrowed_from = np.empty(bins, np.int64)
+    for document in range(offsets.size - 1):
+        row = samples[document]
+        for place in range(offsets[document], offsets[document + 1]):
+            value = values[place]
+            at = ((value >> HALF) * np.uint64(bins)) >> HALF
+            rest = np.uint32(min(value & LOW, LOW - np.uint64(1)))  # EMPTY is never a sample
+            row[at] = min(row[at], rest)
+        if offsets[document + 1] > offsets[document]:
+            _densify(row, borrowed_from)
+    return samples
+
+
+@kernel
+def _densify(row: NDArray[np.uint32], borrowed_from: NDArray[np.int64]) -> None:
+    """Fill each empty bin from a full one. At least one bin is full, so every search ends."""
+    for at in range(row.size):
+        borrowed_from[at] = at
+        attempt = 0
+        while row[borrowed_from[at]] == EMPTY:
+            attempt += 1
+            number = mix(np.uint64(at) * BASE + np.uint64(attempt))
+            borrowed_from[at] = np.int64(((number >> HALF) * np.uint64(row.size)) >> HALF)
+    for at in range(row.size):  # full bins stay as they are, so the order does not matter
+        row[at] = row[borrowed_from[at]]
+
+
+@kernel
+def permutations(values: Hashes, offsets: Offsets, count: int) -> NDArray[np.uint32]:
+    """A row of `count` samples a document; all `EMPTY` for a document without values."""
+    samples = np.full((offsets.size - 1, count), EMPTY, np.uint32)
+    factors = np.empty(count, np.uint64)
+    summands = np.empty(count, np.uint64)
+    for which in range(count):
+        factors[which] = mix(np.uint64(2 * which + 1) * BASE) | np.uint64(1)
+        summands[which] = mix(np.uint64(2 * which + 2) * BASE)
+    smallest = np.empty(count, np.uint64)
+    for document in range(offsets.size - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        smallest[:] = GREATEST
+        for place in range(begin, end):
+            value = values[place]
+            for which in range(count):
+                smallest[which] = min(smallest[which], factors[which] * value + summands[which])
+        if end > begin:
+            for which in range(count):
+                samples[document, which] = np.uint32(min(smallest[which] & LOW, LOW - np.uint64(1)))
+    return samples
+
+
+@kernel
+def agreements(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> Offsets:
+    """In how many samples the rows of each pair agree; empty samples never do."""
+    counts = np.zeros(left.shape[0], np.int64)
+    for row in range(left.shape[0]):
+        for at in range(left.shape[1]):
+            counts[row] += left[row, at] == right[row, at] and left[row, at] != EMPTY
+    return counts
+
+
+@kernel
+def group_hashes(samples: NDArray[np.uint32], size: int) -> Hashes:
+    """A number for each run of `size` samples of a row (a band, a super shingle).
+
+    Runs at different places never share a number by being equal; samples left over are not used.
+    """
+    groups = samples.shape[1] // size
+    hashes = np.empty((samples.shape[0], groups), np.uint64)
+    for row in range(samples.shape[0]):
+        for group in range(groups):
+            value = np.uint64(group + 1)
+            for at in range(group * size, (group + 1) * size):
+                value = mix(value * BASE + np.uint64(samples[row, at]))
+            hashes[row, group] = value
+    return hashes
