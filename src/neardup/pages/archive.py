@@ -1,0 +1,230 @@
+"""WARC and ARC files as records: head, block, and what is wrong with those that are broken.
+
+fastwarc is the oracle of the tests, not the reader: it knows no ARC, ends at the first damage, and
+takes a truncated record for a whole one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from neardup.model import SkipReason
+from neardup.pages.limits import HEAD_BYTES, Limits
+from neardup.pages.times import format_time, parse_arc_time
+from neardup.pages.unpack import Chunk, Chunks
+from neardup.pages.window import Window
+
+_WARC_START = re.compile(rb"WARC/[01]\.\d+[ \t]*\r?\n")
+_ARC_LINE = (
+    rb"([a-zA-Z][\w+.-]{0,30}:[^\r\n]{0,4000}) ([\d.:a-fA-F]+|-) (\d{12,17}) ([^ \r\n]{1,200})"
+    rb"(?: [^\r\n]{0,1000})? (\d{1,18})\r?\n"
+)
+_ARC_START = re.compile(_ARC_LINE)
+RECORD_START = re.compile(rb"(?:" + _WARC_START.pattern + rb"|" + _ARC_LINE + rb")")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_LINE_END = re.compile(rb"\n")
+_GIVE_UP = 1000  # broken records in a row
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A whole record. `block` is only its beginning when `oversize`."""
+
+    number: int
+    type: str
+    headers: dict[str, str]  # lower-case names
+    block: bytes
+    head: bytes = b""  # as it stands in a WARC file; empty for ARC
+    oversize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A record that could not be had."""
+
+    number: int
+    reason: SkipReason
+    detail: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands before a block."""
+
+    type: str
+    headers: dict[str, str]
+    length: int  # of the block; -1 when the head does not say
+    raw: bytes
+
+
+class Format(Protocol):
+    """How an archive's records begin."""
+
+    starts: re.Pattern[bytes]
+
+    def read_head(self, window: Window) -> Head | None:
+        """The head at the window; None when there is none."""
+
+
+class Warc:
+    """WARC 0.17 to 1.1."""
+
+    starts = _WARC_START
+
+    def read_head(self, window: Window) -> Head | None:
+        raw = window.take_until(_HEAD_END, HEAD_BYTES)
+        if raw is None or not self.starts.match(raw):
+            return None
+        headers = parse_headers(raw)
+        length = headers.get("content-length", "")
+        size = int(length) if length.isdecimal() and len(length) < 19 else -1
+        return Head(headers.get("warc-type", "").lower(), headers, size, raw)
+
+
+class Arc:
+    """ARC 1 and 2: one line before each block; the length is its last word."""
+
+    starts = _ARC_START
+
+    def read_head(self, window: Window) -> Head | None:
+        raw = window.take_until(_LINE_END, HEAD_BYTES)
+        match = self.starts.match(raw) if raw else None
+        if raw is None or match is None:
+            return None
+        words = [word.decode("utf-8", "replace") for word in match.groups()]
+        uri, address, digits, kind, length = words
+        time = parse_arc_time(digits)
+        headers = {"warc-target-uri": uri, "warc-ip-address": address, "content-type": kind}
+        headers["warc-date"] = format_time(time) if time else ""
+        is_about_file = uri.startswith("filedesc:")
+        return Head("warcinfo" if is_about_file else "arc", headers, int(length), b"")
+
+
+def parse_headers(head: bytes) -> dict[str, str]:
+    """Name to value, names in lower case, a repeated header's values joined by commas."""
+    headers: dict[str, str] = {}
+    name = ""
+    for line in head.decode("utf-8", "replace").split("\n")[1:]:
+        if line[:1] in (" ", "\t") and name:
+            headers[name] += " " + line.strip()
+            continue
+        name, colon, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        if colon:
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        else:
+            name = ""
+    return headers
+
+
+def records(chunks: Chunks, limits: Limits) -> Iterator[Record | Problem]:
+    """Every record of the archive in order, whole or as a problem."""
+    first = next(chunks, None)
+    form: Format = Arc() if first and _ARC_START.match(first.data) else Warc()
+    window = Window(_prepend(first, chunks), form.starts, chunks.size)
+    reader = _Records(window, form, limits)
+    broken = 0
+    for item in reader:
+        yield item
+        broken = broken + 1 if isinstance(item, Problem) else 0
+        if broken == _GIVE_UP:
+            detail = f"{_GIVE_UP} broken records in a row; the rest of the file is left"
+            yield Problem(reader.number, SkipReason.BAD_RECORD, detail)
+            return
+
+
+def _prepend(first: Chunk | None, rest: Iterator[Chunk]) -> Iterator[Chunk]:
+    if first is not None:
+        yield first
+    yield from rest
+
+
+class _Records:
+    """Reads the records of one archive."""
+
+    def __init__(self, window: Window, form: Format, limits: Limits) -> None:
+        self._window = window
+        self._form = form
+        self._limits = limits
+        self.number = 0
+
+    def __iter__(self) -> Iterator[Record | Problem]:
+        while True:
+            found = self._window.begin()
+            if found:
+                yield self._read_one()
+            elif damage := self._window.take_damage():
+                yield self._problem(damage.reason, damage.detail)
+            else:
+                return
+            self.number += 1
+
+    def _problem(self, reason: SkipReason, detail: str, uri: str = "") -> Problem:
+        return Problem(self.number, reason, detail, uri)
+
+    def _read_one(self) -> Record | Problem:
+        head = self._form.read_head(self._window)
+        if head is None:
+            return self._headless()
+        uri = head.headers.get("warc-target-uri", "").strip("<>")
+        if head.length < 0:
+            self._window.find_start()
+            return self._problem(SkipReason.BAD_RECORD, "no length in the record's head", uri)
+        if head.length > self._window.room:
+            return self._impossible(head, uri)
+        oversize = head.length > self._limits.block_bytes
+        block = self._window.take(HEAD_BYTES if oversize else head.length)
+        size = len(block)
+        if oversize:
+            size += self._window.skip(head.length - size)
+        if (flaw := self._flaw(head.length, size)) is not None:
+            if not oversize:
+                self._window.give_back(block)
+            self._window.find_start()
+            return self._problem(*flaw, uri)
+        return Record(self.number, head.type, head.headers, block, head.raw, oversize)
+
+    def _impossible(self, head: Head, uri: str) -> Problem:
+        """A length beyond the file's end: wrong, if another record follows; else a cut."""
+        detail = f"{head.length} bytes are announced, {self._window.room} are there"
+        self._window.find_start()
+        reason = SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD
+        return self._problem(reason, detail, uri)
+
+    def _headless(self) -> Problem:
+        """Bytes that are no record: pass over them all, as one problem."""
+        self._window.skip(1)
+        self._window.find_start()
+        damage = self._window.take_damage()
+        if damage and damage.reason == SkipReason.TRUNCATED:
+            return self._problem(damage.reason, damage.detail)
+        return self._problem(SkipReason.BAD_RECORD, "not the head of a record")
+
+    def _flaw(self, length: int, size: int) -> tuple[SkipReason, str] | None:
+        """What is wrong with a block that should be `length` long and is `size`."""
+        if size < length:
+            damage = self._window.take_damage()
+            if damage:
+                return damage.reason, damage.detail
+            detail = f"{length} bytes are announced, {size} are there"
+            return (SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD), detail
+        after = self._window.peek(2)
+        if after[:1] in (b"", b"\n") or after == b"\r\n":
+            return self._late_damage()
+        if self._form.starts.match(self._window.peek(4096)):
+            return None  # no line end after the block, but a record
+        return SkipReason.BAD_RECORD, f"the block is not {length} bytes long, as announced"
+
+    def _late_damage(self) -> tuple[SkipReason, str] | None:
+        """A checksum that fails right after the block puts the block in doubt."""
+        if self._window.begin():
+            return None
+        damage = self._window.damage
+        if damage is None or not damage.inside or damage.reason != SkipReason.BAD_RECORD:
+            return None
+        self._window.take_damage()
+        return damage.reason, damage.detail

@@ -1,0 +1,112 @@
+"""An HTTP response as a WARC holds it: status, headers, and the body decoded within a limit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from neardup.pages.archive import parse_headers
+from neardup.pages.codings import inflate_bounded
+from neardup.pages.limits import HEAD_BYTES
+
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_MEDIA_TYPE = re.compile(r"[^;,\s]+")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;,\"']+)", re.I)
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_CODINGS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+_VAGUE_TYPES = frozenset({"", "unknown", "no-type", "content/unknown", "application/octet-stream"})
+_XML_TYPES = frozenset({"text/xml", "application/xml"})
+_HTML_OPENING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*|<\?xml.*?\?>\s*)*"
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|table|div|h1|p|br|a|font|b)[\s>]",
+    re.I | re.S,
+)
+_XHTML_OPENING = re.compile(rb"<!doctype\s+html|<html[\s>]", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a server sent."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes  # as sent, before decoding
+
+
+def parse_response(block: bytes) -> Response | None:
+    """A response, or None when the block does not begin as one."""
+    status = _STATUS.match(block)
+    if not status:
+        return None
+    end = _HEAD_END.search(block, 0, HEAD_BYTES)
+    if end is None:
+        return Response(int(status[1]), parse_headers(block[:HEAD_BYTES]), b"")
+    return Response(int(status[1]), parse_headers(block[: end.start()]), block[end.end() :])
+
+
+def media_type(content_type: str) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`."""
+    match = _MEDIA_TYPE.search(content_type)
+    return match[0].lower() if match else ""
+
+
+def charset_of(content_type: str) -> str:
+    """The charset that a Content-Type names, or ""."""
+    match = _CHARSET.search(content_type)
+    return match[1] if match else ""
+
+
+def is_html(kind: str, body: bytes) -> bool:
+    """By the media type, or by the content where the type says nothing."""
+    if kind in _HTML_TYPES:
+        return True
+    if kind in _VAGUE_TYPES:
+        return _HTML_OPENING.match(body, 0, 2048) is not None
+    return kind in _XML_TYPES and _XHTML_OPENING.search(body, 0, 1024) is not None
+
+
+def decode_body(response: Response, limit: int) -> bytes:
+    """The body without transfer and content codings; more than `limit` bytes mean too large.
+
+    Raises ValueError for a body that makes no sense and EOFError for one that ends early.
+    """
+    body = response.body
+    if "chunked" in response.headers.get("transfer-encoding", "").lower():
+        body = _unchunk(body)
+    codings = response.headers.get("content-encoding", "").lower().split(",")
+    for coding in reversed(codings):
+        body = _uncode(body, _CODINGS.get(coding.strip(), ""), limit)
+    return body
+
+
+def _uncode(body: bytes, coding: str, limit: int) -> bytes:
+    if not coding or not body:
+        return body
+    try:
+        return inflate_bounded(body, coding, limit)
+    except (ValueError, EOFError):
+        # Crawlers often decode the body and leave the header
+        if _HTML_OPENING.match(body, 0, 2048):
+            return body
+        raise
+
+
+def _unchunk(body: bytes) -> bytes:
+    if not _CHUNK_SIZE.match(body):
+        return body  # decoded by the crawler already
+    pieces: list[bytes] = []
+    at = 0
+    while size := _CHUNK_SIZE.match(body, at):
+        length = int(size[1], 16)
+        if length == 0:
+            return b"".join(pieces)
+        at = size.end() + length
+        if at > len(body):
+            raise EOFError
+        pieces.append(body[size.end() : at])
+        at += 2 if body[at : at + 2] == b"\r\n" else body[at : at + 1] == b"\n"
+    if body[at:].strip():
+        raise ValueError("broken chunks")
+    return b"".join(pieces)  # only the closing chunk is missing

@@ -1,0 +1,25 @@
+"""How much a reader takes in before it lets a page go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`page_bytes` bounds a page after all decompression, while it is being decompressed."""
+
+    page_bytes: int = 20_000_000
+
+    @property
+    def line_bytes(self) -> int:
+        """The longest JSON line read: escapes can double a page, and other fields need room."""
+        return 2 * self.page_bytes + 1_000_000
+
+    @property
+    def block_bytes(self) -> int:
+        """The longest WARC block read whole: a page with its HTTP head."""
+        return self.page_bytes + HEAD_BYTES
+
+
+HEAD_BYTES = 65_536  # the longest head of a WARC record or HTTP response that is looked at
