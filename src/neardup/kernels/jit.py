@@ -19,6 +19,16 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def borrowing_kernel(function: Function) -> Function:
+    """As `kernel`, for code of many small functions that allocate nothing.
+
+    Numba counts a reference for every array that is passed on, which took half the time of the
+    scanner. Without its runtime there is nothing to count, and an allocation does not compile.
+    """
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+    return cast(Function, numba.njit(**options)(function))
+
+
 def when_compiling(notify: Callable[[str], None]) -> None:
     """Call `notify` with a kernel's name each time one is compiled (not when cached)."""
     from numba.core import event  # noqa: PLC0415 - only here, and only when asked

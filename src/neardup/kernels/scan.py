@@ -1,0 +1,369 @@
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""The scanner: from the UTF-8 bytes of HTML to text in blocks, in one pass and without a tree.
+
+It follows HTML's tokeniser, and of its tree construction what matters for text: which elements
+are open (`scan_tree`), for what is hidden, preformatted, linked, and what kind a block is. See
+docs/decisions/0002-scanner.md for what it leaves out on purpose.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels import scan_meta
+from neardup.kernels import scan_tags as t
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_attributes import (
+    DATED,
+    HIDDEN,
+    OPEN,
+    SELF_CLOSING,
+    find_attribute,
+    read_attributes,
+)
+from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
+from neardup.kernels.scan_bytes import Bytes, find, hash_of, is_letter
+from neardup.kernels.scan_raw import after_bogus_comment, after_markup_declaration, find_end_tag
+from neardup.kernels.scan_text import (
+    ANCHORS,
+    BLOCK_START,
+    BLOCKS,
+    CONTEXT,
+    FOREIGN,
+    IMAGES,
+    INNERMOST,
+    KIND_MASK,
+    KIND_SHIFT,
+    LINK_START,
+    MARK_REGION_SHIFT,
+    POSITION,
+    PREFORMATTED,
+    REGION_MASK,
+    REGION_SHIFT,
+    SHARE_SHIFT,
+    SKIPPED,
+    STATE_SIZE,
+    TABLES,
+    WHOLE,
+    Marks,
+    State,
+    end_block,
+    enter_link,
+    write_attribute,
+    write_character,
+    write_literal,
+    write_reference,
+    write_text,
+)
+from neardup.kernels.scan_tree import (
+    Frames,
+    close_element,
+    close_implied,
+    leave_foreign,
+    new_frames,
+    push,
+)
+
+LESS, GREATER, SLASH, BANG, QUESTION, AMPERSAND = 60, 62, 47, 33, 63, 38
+_ALT = np.uint64(hash_of("alt"))
+
+
+class Scan(NamedTuple):
+    """What a batch of pages holds. Lists run over pages unless they run along blocks."""
+
+    text: Bytes  # one line a block, pages end to end
+    text_ends: NDArray[np.int64]
+    kinds: Bytes  # along blocks, as the next two
+    regions: Bytes
+    link_shares: NDArray[np.float32]
+    block_ends: NDArray[np.int64]
+    counts: NDArray[np.int64]  # tables, images, anchors
+    places: NDArray[np.int64]  # page, kind of scan_meta, start and end in the page's bytes
+
+
+class Scanner:
+    """Scans page after page into arrays that it owns; one per thread and batch."""
+
+    def __init__(self, pages: int, size: int) -> None:
+        """Room for `pages` pages of `size` bytes in all."""
+        # A reference never grows by more than `&nGt;` does, 5 bytes to 6; a page's last block ends
+        # in a newline that has no source. A block takes two bytes at least.
+        room = size + size // 5 + pages + 1
+        self.text = np.empty(room, np.uint8)
+        self.marks = np.empty(room // 2 + 1, np.uint32)
+        self.frames = new_frames()
+        self.state = np.zeros(STATE_SIZE, np.int64)
+        self.ends = np.zeros((pages + 1, 2), np.int64)
+        self.counts = np.zeros((pages, 3), np.int64)
+        self.places = np.zeros((pages, scan_meta.KINDS, 2), np.int64)
+        self.page = 0
+
+    def scan(self, data: Bytes, *, html: bool, alt_texts: bool = False) -> None:
+        """The next page; `data` is valid UTF-8."""
+        page = self.page
+        scan_page(
+            data,
+            html,
+            alt_texts,
+            self.text,
+            self.marks,
+            self.frames,
+            self.state,
+            self.places[page],
+            self.counts[page],
+            self.ends[page + 1],
+        )
+        self.page += 1
+
+    def result(self) -> Scan:
+        """All pages so far, in arrays of their own size."""
+        ends = self.ends[: self.page + 1]
+        text_end, block_end = ends[-1]
+        marks = self.marks[:block_end]
+        return Scan(
+            self.text[:text_end].copy(),
+            ends[:, 0].copy(),
+            (marks & KIND_MASK).astype(np.uint8),
+            (marks >> MARK_REGION_SHIFT & REGION_MASK).astype(np.uint8),
+            (marks >> SHARE_SHIFT).astype(np.float32) / np.float32(WHOLE),
+            ends[:, 1].copy(),
+            self.counts[: self.page],
+            self.places[: self.page],
+        )
+
+
+@kernel
+def scan_page(
+    data: Bytes,
+    html: bool,
+    alt_texts: bool,
+    text: Bytes,
+    marks: Marks,
+    frames: Frames,
+    state: State,
+    places: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Scan one page, after what `text` and `marks` hold already."""
+    start = state[POSITION]
+    blocks_before = state[BLOCKS]
+    state[:] = 0
+    state[POSITION] = start
+    state[BLOCK_START] = start
+    state[LINK_START] = start
+    state[BLOCKS] = blocks_before
+    if html:
+        _scan_html(data, alt_texts, text, marks, frames, state, places)
+    else:
+        state[CONTEXT] = PREFORMATTED
+        write_literal(data, 0, len(data), text, marks, state)
+    end_block(text, marks, state)
+    if state[POSITION] > start:
+        state[POSITION] -= 1  # lines are joined by newlines, not ended by them
+    counts[0] = state[TABLES]
+    counts[1] = state[IMAGES]
+    counts[2] = state[ANCHORS]
+    ends[0] = state[POSITION]
+    ends[1] = state[BLOCKS]
+
+
+@kernel
+def _scan_html(
+    data: Bytes,
+    alt_texts: bool,
+    text: Bytes,
+    marks: Marks,
+    frames: Frames,
+    state: State,
+    places: NDArray[np.int64],
+) -> None:
+    i, end = 0, len(data)
+    while i < end:
+        if state[CONTEXT] & SKIPPED:
+            i = find(data, i, end, LESS)
+        else:
+            i = write_text(data, i, end, text, marks, state)
+        if i >= end:
+            break
+        if data[i] == AMPERSAND:
+            i = write_reference(data, i, end, text, marks, state)
+            continue
+        following = data[i + 1] if i + 1 < end else 0
+        if is_letter(following):
+            i = _start_tag(data, i, end, alt_texts, text, marks, frames, state, places)
+        elif following == SLASH and i + 2 < end:
+            i = _end_tag(data, i, end, text, marks, frames, state)
+        elif following == BANG:
+            i = after_markup_declaration(data, i, end, state[CONTEXT] & FOREIGN > 0)
+        elif following == QUESTION:
+            i = after_bogus_comment(data, i + 1, end)
+        else:
+            if not state[CONTEXT] & SKIPPED:
+                write_character(LESS, text, marks, state)
+            i += 1
+
+
+@kernel
+def _end_tag(
+    data: Bytes, i: int, end: int, text: Bytes, marks: Marks, frames: Frames, state: State
+) -> int:
+    """The end tag at i; the place after it."""
+    if not is_letter(data[i + 2]):
+        return after_bogus_comment(data, i + 2, end)  # `</>` too
+    tag, after_name, name = t.read_name(data, i + 2, end)
+    after, _ = read_attributes(data, after_name, end)
+    if after >= end:
+        return end
+    if state[CONTEXT] & FOREIGN:
+        foreign = t.foreign_number(tag, name)
+        if state[INNERMOST + foreign] and foreign != tag:
+            tag = foreign
+        elif tag == t.P or tag == t.BR:
+            leave_foreign(frames, state, text, marks)
+    close_element(frames, state, text, marks, tag)
+    return after + 1
+
+
+@kernel
+def _start_tag(
+    data: Bytes,
+    i: int,
+    end: int,
+    alt_texts: bool,
+    text: Bytes,
+    marks: Marks,
+    frames: Frames,
+    state: State,
+    places: NDArray[np.int64],
+) -> int:
+    """The start tag at i and, for elements without markup in them, their content; place after."""
+    tag, after_name, name = t.read_name(data, i + 1, end)
+    after, facts = read_attributes(data, after_name, end)
+    if after >= end:
+        return end
+    flags = t.FLAGS[tag]
+    if state[CONTEXT] & FOREIGN:
+        if not flags & t.BREAKOUT:
+            _open_foreign(text, marks, frames, state, tag, name, facts)
+            return after + 1
+        leave_foreign(frames, state, text, marks)
+    if (
+        tag == t.META
+        or tag == t.LINK
+        or tag == t.TIME
+        or tag == t.HTML
+        or tag == t.BASE
+        or facts & DATED
+    ):
+        scan_meta.note_tag(data, after_name, end, tag, facts, places)
+    if flags & t.IGNORED or not close_implied(frames, state, text, marks, tag):
+        return after + 1
+    if flags & t.BLOCK:
+        end_block(text, marks, state)
+    if not state[CONTEXT] & SKIPPED:
+        _count(state, tag)
+    if flags & t.VOID:
+        if tag == t.IMG and alt_texts and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
+            start, stop = find_attribute(data, after_name, end, _ALT)
+            if start < stop:
+                write_attribute(data, start, stop, text, marks, state)
+        return after + 1
+    if flags & t.RAW:
+        return _raw_element(
+            data, after_name, after + 1, end, tag, name, facts, text, marks, state, places
+        )
+    if tag == t.A:
+        enter_link(state)
+    context = _context_in(state[CONTEXT], tag, flags, facts)
+    if (tag == t.SVG or tag == t.MATH) and facts & SELF_CLOSING:
+        return after + 1
+    push(frames, state, text, marks, tag, flags, context)
+    return after + 1
+
+
+@kernel
+def _count(state: State, tag: int) -> None:
+    if tag == t.A:
+        state[ANCHORS] += 1
+    elif tag == t.IMG:
+        state[IMAGES] += 1
+    elif tag == t.TABLE:
+        state[TABLES] += 1
+
+
+@kernel
+def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
+    """The context of an element's content, by that of the element."""
+    if flags & t.SKIP or facts & HIDDEN or (tag == t.DIALOG and not facts & OPEN):
+        context |= SKIPPED
+    if tag == t.SVG or tag == t.MATH:
+        context |= FOREIGN
+    if flags & t.PRE:
+        context |= PREFORMATTED
+    kind = t.KINDS[tag]
+    if kind >= 0:
+        outer = (context >> KIND_SHIFT) & KIND_MASK
+        if not (kind == t.PARAGRAPH and outer == t.QUOTE):  # a paragraph of a quote is quoted
+            context = (context & ~(KIND_MASK << KIND_SHIFT)) | kind << KIND_SHIFT
+    region = (facts >> ROLE_SHIFT) - 1
+    if region < 0:
+        region = t.REGIONS[tag]
+        outer = (context >> REGION_SHIFT) & REGION_MASK
+        if outer == t.MAIN and (region == t.HEADER or region == t.FOOTER):
+            region = t.MAIN  # the header of an article is not that of the site
+    if region >= 0:
+        context = (context & ~(REGION_MASK << REGION_SHIFT)) | region << REGION_SHIFT
+    return context
+
+
+@kernel
+def _open_foreign(
+    text: Bytes, marks: Marks, frames: Frames, state: State, tag: int, name: np.uint64, facts: int
+) -> None:
+    """A start tag inside svg or math."""
+    if facts & SELF_CLOSING:
+        return
+    context = state[CONTEXT]
+    if t.INTEGRATION[tag]:
+        context &= ~FOREIGN
+    push(frames, state, text, marks, t.foreign_number(tag, name), 0, context)
+
+
+@kernel
+def _raw_element(
+    data: Bytes,
+    attributes: int,
+    i: int,
+    end: int,
+    tag: int,
+    name: np.uint64,
+    facts: int,
+    text: Bytes,
+    marks: Marks,
+    state: State,
+    places: NDArray[np.int64],
+) -> int:
+    """An element without markup in it, whose content starts at i; the place after its end tag."""
+    stop = end
+    if tag != t.PLAINTEXT:
+        stop = find_end_tag(data, i, end, tag, name)
+    if tag == t.TITLE:
+        scan_meta.note_title(data, i, stop, places)
+    elif tag == t.SCRIPT:
+        if scan_meta.is_linked_data(data, attributes, end):
+            scan_meta.note_linked_data(data, i, stop, places)
+    elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
+        outer = state[CONTEXT]
+        state[CONTEXT] = _context_in(outer, tag, t.FLAGS[tag], facts)
+        write_literal(data, i, stop, text, marks, state)
+        end_block(text, marks, state)
+        state[CONTEXT] = outer
+    if stop >= end:
+        return end
+    _, after_name, _ = t.read_name(data, stop + 2, end)
+    after, _ = read_attributes(data, after_name, end)
+    return min(after + 1, end)

@@ -1,0 +1,153 @@
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""The attributes of a start tag: where each is, and what those say that matter for text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_bytes import (
+    Bytes,
+    find,
+    hash_of,
+    hash_table,
+    is_space,
+    look_up,
+    name_hash,
+)
+
+# Facts about a tag, as bits. The region that `role` names stands above them, plus one.
+HIDDEN = 1
+OPEN = 2
+SELF_CLOSING = 4
+DATED = 8  # itemprop="datePublished"
+REGION_SHIFT = 8
+
+_STYLE, _HIDDEN, _ROLE, _OPEN, _ITEMPROP = (
+    np.uint64(hash_of(name)) for name in ("style", "hidden", "role", "open", "itemprop")
+)
+_DISPLAY, _NONE, _VISIBILITY, _DATE_PUBLISHED = (
+    np.uint64(hash_of(name)) for name in ("display", "none", "visibility", "datepublished")
+)
+_ROLES = {"main": 1, "article": 1, "banner": 2, "navigation": 3, "complementary": 4}
+_ROLES |= {"contentinfo": 5}
+_ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
+
+
+@kernel
+def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, int]:
+    """The next attribute from i on: name start, name end, value start, value end, place after.
+
+    No name means no more attributes: the place after is then that of `>`, or `end`.
+    """
+    while i < end and (data[i] == 47 or is_space(data[i])):  # '/'
+        i += 1
+    name = i
+    if i >= end or data[i] == 62:  # '>'
+        return i, i, i, i, i
+    i += 1  # whatever it is, `=` too, it begins the name
+    while i < end:
+        byte = data[i]
+        if byte <= 62 and (byte == 61 or byte == 62 or byte == 47 or is_space(byte)):  # '=>/'
+            break
+        i += 1
+    name_end = i
+    while i < end and is_space(data[i]):
+        i += 1
+    if i >= end or data[i] != 61:
+        return name, name_end, name_end, name_end, name_end
+    i += 1
+    while i < end and is_space(data[i]):
+        i += 1
+    if i < end and (data[i] == 34 or data[i] == 39):  # quotes
+        value_end = find(data, i + 1, end, data[i])
+        return name, name_end, i + 1, value_end, min(value_end + 1, end)
+    value = i
+    while i < end and data[i] != 62 and not is_space(data[i]):
+        i += 1
+    return name, name_end, value, i, i
+
+
+@kernel
+def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
+    """Past the attributes of a tag: the place of its `>` (or `end`), and the facts they state."""
+    facts = 0
+    while True:
+        before = i
+        name, name_end, value, value_end, i = next_attribute(data, i, end)
+        if name == name_end:
+            if i > before and data[i - 1] == 47:
+                facts |= SELF_CLOSING
+            return i, facts
+        size = name_end - name
+        first = data[name] | 0x20
+        if size == 5 and first == 115:  # style
+            if name_hash(data, name, name_end) == _STYLE and style_hides(data, value, value_end):
+                facts |= HIDDEN
+        elif size == 6 and first == 104:  # hidden
+            if name_hash(data, name, name_end) == _HIDDEN:
+                facts |= HIDDEN
+        elif size == 4 and first == 114:  # role
+            if name_hash(data, name, name_end) == _ROLE:
+                role = look_up(_ROLE_KEYS, _ROLE_REGIONS, name_hash(data, value, value_end))
+                facts |= role << REGION_SHIFT
+        elif size == 4 and first == 111:  # open
+            if name_hash(data, name, name_end) == _OPEN:
+                facts |= OPEN
+        elif size == 8 and first == 105:  # itemprop
+            if (
+                name_hash(data, name, name_end) == _ITEMPROP
+                and name_hash(data, value, value_end) == _DATE_PUBLISHED
+            ):
+                facts |= DATED
+
+
+@kernel
+def find_attribute(data: Bytes, i: int, end: int, wanted: np.uint64) -> tuple[int, int]:
+    """Where the value of the attribute with this `name_hash` is, trimmed; (-1, -1) without one."""
+    while True:
+        name, name_end, value, value_end, i = next_attribute(data, i, end)
+        if name == name_end:
+            return -1, -1
+        if name_hash(data, name, name_end) == wanted:
+            return trim(data, value, value_end)
+
+
+@kernel
+def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
+    """The range without white space at its ends."""
+    while start < end and is_space(data[start]):
+        start += 1
+    while start < end and is_space(data[end - 1]):
+        end -= 1
+    return start, end
+
+
+@kernel
+def style_hides(data: Bytes, i: int, end: int) -> bool:
+    """Whether a style has display: none or visibility: hidden."""
+    while i < end:
+        stop = _find_short(data, i, end, 59)  # ';'
+        colon = _find_short(data, i, stop, 58)  # ':'
+        if colon < stop:
+            start, name_end = trim(data, i, colon)
+            size = name_end - start
+            if size == 7 or size == 10:
+                value, value_end = trim(data, colon + 1, stop)
+                value_end = _find_short(data, value, value_end, 33)  # '!important'
+                value, value_end = trim(data, value, value_end)
+                name = name_hash(data, start, name_end)
+                what = name_hash(data, value, value_end)
+                if (name == _DISPLAY and what == _NONE) or (
+                    name == _VISIBILITY and what == _HIDDEN
+                ):
+                    return True
+        i = stop + 1
+    return False
+
+
+@kernel
+def _find_short(data: Bytes, i: int, end: int, byte: int) -> int:
+    while i < end and data[i] != byte:
+        i += 1
+    return i

@@ -1,0 +1,197 @@
+
+"""Where a page states things about itself: title, language, canonical link, publication time.
+
+The kernel only notes the places (the first of each kind); `text/metadata.py` reads them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels import scan_tags as t
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_attributes import DATED, find_attribute, trim
+from neardup.kernels.scan_bytes import (
+    Bytes,
+    find,
+    hash_of,
+    hash_table,
+    is_space,
+    look_up,
+    name_hash,
+)
+
+# What may be noted; the columns of `places`.
+TITLE, LANG, CONTENT_LANGUAGE, LOCALE, CANONICAL, OG_URL, BASE = range(7)
+PUBLISHED, LD_PUBLISHED, TIME, DATE = 7, 8, 9, 10
+KINDS = 11
+
+_META_NAMES = {
+    "content-language": CONTENT_LANGUAGE,
+    "og:locale": LOCALE,
+    "og:url": OG_URL,
+    # Names that say "published" ...
+    **dict.fromkeys(
+        (
+            "article:published_time",
+            "article:published",
+            "og:published_time",
+            "og:article:published_time",
+            "bytedance:published_time",
+            "shareaholic:article_published_time",
+            "rnews:datepublished",
+            "datepublished",
+            "publishdate",
+            "publish_date",
+            "publish-date",
+            "publishtime",
+            "publish_time",
+            "published_time",
+            "published-date",
+            "pubdate",
+            "pubtime",
+            "_pubtime",
+            "publication_date",
+            "publication-date",
+            "originalpublicationdate",
+            "article_date_original",
+            "parsely-pub-date",
+            "sailthru.date",
+            "apub:time",
+            "weibo: article:create_at",
+            "weibo:article:create_at",
+            "og:release_date",
+            "dc.date.issued",
+            "dcterms.issued",
+            "dc.terms.issued",
+            "citation_publication_date",
+            "bt:pubdate",
+            "cxenseparse:recs:publishtime",
+        ),
+        PUBLISHED,
+    ),
+    # ... and names that leave open which date they mean.
+    **dict.fromkeys(
+        (
+            "date",
+            "dc.date",
+            "dc.date.created",
+            "dcterms.date",
+            "dcterms.created",
+            "og:time",
+            "article.created",
+            "created",
+            "article_create_time",
+        ),
+        DATE,
+    ),
+}
+_KEYS, _VALUES = hash_table({name: kind + 1 for name, kind in _META_NAMES.items()}, 256)
+
+
+def _hash(name: str) -> np.uint64:
+    return np.uint64(hash_of(name))
+
+
+_NAME, _PROPERTY, _ITEMPROP, _HTTP_EQUIV = map(
+    _hash, ("name", "property", "itemprop", "http-equiv")
+)
+_CONTENT, _HREF, _REL, _LANG, _XML_LANG = map(_hash, ("content", "href", "rel", "lang", "xml:lang"))
+_DATETIME, _TYPE, _CANONICAL_WORD = map(_hash, ("datetime", "type", "canonical"))
+_LD_JSON, _DATE_PUBLISHED = map(_hash, ("application/ld+json", "datepublished"))
+
+
+@kernel
+def note_tag(
+    data: Bytes, i: int, end: int, tag: int, facts: int, places: NDArray[np.int64]
+) -> None:
+    """Note what a tag whose attributes start at i states about the page."""
+    if facts & DATED:
+        start, stop = find_attribute(data, i, end, _CONTENT)
+        if start < 0:
+            start, stop = find_attribute(data, i, end, _DATETIME)
+        note(places, PUBLISHED, start, stop)
+    if tag == t.META:
+        _note_meta(data, i, end, places)
+    elif tag == t.LINK:
+        start, stop = find_attribute(data, i, end, _REL)
+        if start >= 0 and name_hash(data, start, stop) == _CANONICAL_WORD:
+            start, stop = find_attribute(data, i, end, _HREF)
+            note(places, CANONICAL, start, stop)
+    elif tag == t.TIME:
+        start, stop = find_attribute(data, i, end, _DATETIME)
+        note(places, TIME, start, stop)
+    elif tag == t.HTML:
+        start, stop = find_attribute(data, i, end, _LANG)
+        if start < 0:
+            start, stop = find_attribute(data, i, end, _XML_LANG)
+        note(places, LANG, start, stop)
+    elif tag == t.BASE:
+        start, stop = find_attribute(data, i, end, _HREF)
+        note(places, BASE, start, stop)
+
+
+@kernel
+def note(places: NDArray[np.int64], kind: int, start: int, end: int) -> None:
+    """Keep the first place of a kind that is not empty."""
+    if start < end and places[kind, 0] == places[kind, 1]:
+        places[kind, 0] = start
+        places[kind, 1] = end
+
+
+@kernel
+def _note_meta(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -> None:
+    start, stop = find_attribute(data, i, end, _PROPERTY)
+    if start < 0:
+        start, stop = find_attribute(data, i, end, _NAME)
+    if start < 0:
+        start, stop = find_attribute(data, i, end, _ITEMPROP)
+    if start < 0:
+        start, stop = find_attribute(data, i, end, _HTTP_EQUIV)
+    if start < 0:
+        return
+    kind = look_up(_KEYS, _VALUES, name_hash(data, start, stop))
+    if kind:
+        start, stop = find_attribute(data, i, end, _CONTENT)
+        note(places, kind - 1, start, stop)
+
+
+@kernel
+def note_title(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -> None:
+    """Note the text of a title element."""
+    start, stop = trim(data, i, end)
+    note(places, TITLE, start, stop)
+
+
+@kernel
+def is_linked_data(data: Bytes, i: int, end: int) -> bool:
+    """Whether a script tag whose attributes start at i is JSON-LD."""
+    start, stop = find_attribute(data, i, end, _TYPE)
+    return start >= 0 and name_hash(data, start, stop) == _LD_JSON
+
+
+@kernel
+def note_linked_data(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -> None:
+    """Note the first "datePublished": "..." in JSON."""
+    quote = 34
+    while places[LD_PUBLISHED, 0] == places[LD_PUBLISHED, 1]:
+        i = find(data, i, end, quote)
+        if i + 15 >= end:
+            return
+        if data[i + 14] != quote or name_hash(data, i + 1, i + 14) != _DATE_PUBLISHED:
+            i += 1
+            continue
+        i = _after_space(data, i + 15, end)
+        if i < end and data[i] == 58:  # ':'
+            i = _after_space(data, i + 1, end)
+            if i < end and data[i] == quote:
+                start, stop = trim(data, i + 1, find(data, i + 1, end, quote))
+                note(places, LD_PUBLISHED, start, stop)
+
+
+@kernel
+def _after_space(data: Bytes, i: int, end: int) -> int:
+    while i < end and is_space(data[i]):
+        i += 1
+    return i

@@ -1,0 +1,133 @@
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""The elements of HTML, as far as they matter for text: a small number each, and what it does.
+
+Elements that nobody names here share 128 numbers by the hash of their name: enough to find which
+end tag closes which of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_bytes import CASE, PRIME, SEED, Bytes, hash_table, is_space, look_up
+
+# What an element does.
+BLOCK = 1  # ends the block before it and after it
+VOID = 2  # has no content and no end tag
+SPECIAL = 4  # ends of inline elements do not reach through it
+SCOPE = 8  # ends of other elements do not reach through it
+CLOSES_P = 16  # its start ends an open paragraph
+SKIP = 32  # its content is not text of the page
+RAW = 64  # its content is not markup
+IGNORED = 128  # its tags change nothing for the text
+PRE = 256  # newlines in it are kept
+BREAKOUT = 512  # ends svg and math when it starts in them
+TABLE_PART = 1024  # of a table other than the table; ignored outside of one
+INLINE_END = 2048  # its end tag must not end what is special
+
+# The numbers are those of `model.BlockKind` and `model.Region`; kernels import nothing above them.
+KIND_OF = {"p": 1, "h1": 2, "li": 3, "dt": 3, "dd": 3, "td": 4, "th": 4, "blockquote": 5, "pre": 6}
+KIND_OF |= {"caption": 7, "figcaption": 7, "legend": 7, "button": 8, "label": 8}
+KIND_OF |= {"listing": 6, "xmp": 6, "plaintext": 6}
+PARAGRAPH, QUOTE, CODE = 1, 5, 6
+REGION_OF = {"main": 1, "article": 1, "header": 2, "nav": 3, "aside": 4, "footer": 5}
+MAIN, HEADER, FOOTER = 1, 2, 5
+NO_KIND, NO_REGION = -1, -1
+
+_FLAG_WORDS: Mapping[int, str] = {
+    BLOCK: "address article aside blockquote br button caption center dd details dialog dir div dl "
+    "dt fieldset figcaption figure footer form h1 header hgroup hr label legend li listing main "
+    "marquee menu nav ol optgroup option p plaintext pre search section summary table tbody td th "
+    "tr ul xmp colgroup",
+    VOID: "area base basefont bgsound br col embed frame hr img image input keygen link meta param "
+    "source track wbr",
+    SPECIAL: "address applet article aside blockquote button caption center colgroup dd details "
+    "dir div dl dt fieldset figcaption figure footer form h1 header hgroup li listing main marquee "
+    "menu nav object ol p plaintext pre search section select summary table tbody td template th "
+    "tr ul",
+    SCOPE: "applet caption marquee object table td template th",
+    CLOSES_P: "address article aside blockquote center dd details dialog dir div dl dt fieldset "
+    "figcaption figure footer form h1 header hgroup hr li listing main menu nav ol p plaintext pre "
+    "search section summary table ul xmp",
+    SKIP: "applet audio canvas datalist math object select svg template video",
+    RAW: "iframe noembed noframes noscript plaintext script style textarea title xmp",
+    IGNORED: "html head body frameset frame col",
+    PRE: "pre listing xmp plaintext",
+    BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 head hr i img li "
+    "listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
+    TABLE_PART: "caption col colgroup tbody td th tr",
+    INLINE_END: "form",
+}
+
+# One number for elements that close one another: h1 to h6, thead to tfoot.
+ALIASES = {"h2": "h1", "h3": "h1", "h4": "h1", "h5": "h1", "h6": "h1"}
+ALIASES |= {"thead": "tbody", "tfoot": "tbody", "image": "img"}
+
+_OTHER_NAMES = "a abbr b big code em font i nobr option s small span strike strong time tt u var"
+_OTHER_NAMES += " foreignobject desc annotation-xml mi mo mn ms mtext html base meta link"
+NAMES = sorted({word for words in _FLAG_WORDS.values() for word in words.split()} - set(ALIASES))
+NAMES = ["", *sorted({*NAMES, *_OTHER_NAMES.split()})]
+ID = {name: number for number, name in enumerate(NAMES) if name}
+FIRST_UNKNOWN = 128
+assert len(NAMES) <= FIRST_UNKNOWN
+
+FLAGS = np.zeros(256, np.int64)
+for _flag, _words in _FLAG_WORDS.items():
+    for _word in _words.split():
+        FLAGS[ID[ALIASES.get(_word, _word)]] |= _flag
+KINDS = np.full(256, NO_KIND, np.int64)
+for _name, _kind in KIND_OF.items():
+    KINDS[ID[_name]] = _kind
+REGIONS = np.full(256, NO_REGION, np.int64)
+for _name, _region in REGION_OF.items():
+    REGIONS[ID[_name]] = _region
+
+_ids = {**ID, **{alias: ID[name] for alias, name in ALIASES.items()}}
+_KEYS, _VALUES = hash_table(_ids, 512)
+
+A, BASE, BR, BUTTON, CAPTION, DD, DIALOG, DT = (
+    ID[name] for name in "a base br button caption dd dialog dt".split()
+)
+FORM, H1, HTML, IMG, INPUT, LI, LINK, META = (
+    ID[name] for name in "form h1 html img input li link meta".split()
+)
+OL, OPTION, P, PLAINTEXT, SCRIPT, SELECT, TABLE, TBODY = (
+    ID[name] for name in "ol option p plaintext script select table tbody".split()
+)
+TD, TEMPLATE, TEXTAREA, TH, TIME, TITLE, TR, UL, XMP = (
+    ID[name] for name in "td template textarea th time title tr ul xmp".split()
+)
+ADDRESS, DIV, MATH, SVG, NOSCRIPT = (ID[name] for name in "address div math svg noscript".split())
+# Children of svg and math whose content is HTML again.
+FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT = (
+    ID[name] for name in "foreignobject desc annotation-xml mi mo mn ms mtext".split()
+)
+INTEGRATION = np.zeros(256, np.bool_)
+INTEGRATION[[FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT, TITLE]] = True
+
+
+@kernel
+def read_name(data: Bytes, i: int, end: int) -> tuple[int, int, np.uint64]:
+    """The tag name that starts at i: the element's number, the place after it, its hash."""
+    value = SEED
+    while i < end:
+        byte = data[i]
+        if byte == 62 or byte == 47 or is_space(byte):  # '>' '/'
+            break
+        value = (value ^ np.uint64(byte | CASE)) * PRIME
+        i += 1
+    number = look_up(_KEYS, _VALUES, value)
+    if number == 0:
+        number = FIRST_UNKNOWN + np.int64(value & np.uint64(127))
+    return number, i, value
+
+
+@kernel
+def foreign_number(tag: int, name: np.uint64) -> int:
+    """The number of an element inside svg or math: never that of an HTML element of this name."""
+    if tag == SVG or tag == MATH:
+        return tag
+    return FIRST_UNKNOWN + np.int64(name & np.uint64(127))  # type: ignore[return-value]

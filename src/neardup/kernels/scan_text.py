@@ -1,0 +1,273 @@
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""Writing text: white space collapsed, one line a block, and what each block is.
+
+The state of the writer is an array of integers (`POSITION` ... ), so that every step of the
+scanner can be a function of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.entities import decode_reference
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_bytes import Bytes
+
+State = NDArray[np.int64]
+Marks = NDArray[np.uint32]  # kind, region and link share of a block, in one number each
+
+# The state of the writer.
+POSITION = 0  # where the next byte of text goes
+BLOCK_START = 1  # where the open block began
+BLOCKS = 2  # how many blocks are written
+SPACE = 3  # whether white space is due before the next character
+WIDE = 4  # how many wide spaces are in that white space
+LINK_START = 5  # where the part of the open block inside the open link began
+LINK_CHARACTERS = 6  # characters of the open block in links that are closed
+CONTEXT = 7  # the bits below
+DEPTH = 8  # open elements, see scan_tree
+SCOPE_AT = 9
+SPECIAL_AT = 10
+ITEM_AT = 11
+TABLES = 12
+IMAGES = 13
+ANCHORS = 14
+INNERMOST = 16  # from here on, for each element, its innermost open frame
+STATE_SIZE = INNERMOST + 256
+
+# The context that text stands in. Kind and region are as in `model`.
+SKIPPED = 1
+PREFORMATTED = 2
+FOREIGN = 4
+LINK = 8  # in a link that began since the last table cell or the like
+OUTER_LINK = 16  # in a link around that
+KIND_SHIFT, KIND_MASK = 8, 15
+REGION_SHIFT, REGION_MASK = 12, 7
+
+# How a mark is put together. The share has the 24 bits that a float32 holds.
+MARK_REGION_SHIFT, SHARE_SHIFT, WHOLE = 4, 7, (1 << 24) - 1
+
+NEWLINE, BLANK = 10, 32
+INDENT = 2  # wide spaces that begin a paragraph
+
+# Classes of bytes.
+PLAIN, WHITE, DROPPED, LEAD, MARKUP = range(5)
+CLASS = np.zeros(256, np.uint8)
+CLASS[:32] = DROPPED
+CLASS[127] = DROPPED
+CLASS[[9, 10, 12, 13, 32]] = WHITE
+CLASS[[0xC2, 0xE1, 0xE2, 0xE3, 0xEF]] = LEAD  # of characters that may be white space or nothing
+CLASS[[0x26, 0x3C]] = MARKUP
+
+
+@kernel
+def end_block(text: Bytes, marks: Marks, state: State) -> None:
+    """Close the open block, if it has any text."""
+    state[SPACE] = 0
+    state[WIDE] = 0
+    position, start = state[POSITION], state[BLOCK_START]
+    if position == start:
+        return
+    context = state[CONTEXT]
+    linked = state[LINK_CHARACTERS]
+    if context & (LINK | OUTER_LINK):
+        linked += count_characters(text, state[LINK_START], position)
+    number = state[BLOCKS]
+    kind = (context >> KIND_SHIFT) & KIND_MASK
+    region = (context >> REGION_SHIFT) & REGION_MASK
+    share = 0
+    if linked:
+        share = np.int64(linked * WHOLE / count_characters(text, start, position))
+    marks[number] = share << SHARE_SHIFT | region << MARK_REGION_SHIFT | kind
+    text[position] = NEWLINE
+    state[POSITION] = position + 1
+    state[BLOCK_START] = position + 1
+    state[BLOCKS] = number + 1
+    state[LINK_CHARACTERS] = 0
+    state[LINK_START] = position + 1
+
+
+@kernel
+def enter_link(state: State) -> None:
+    """Text from here on is inside a link."""
+    if not state[CONTEXT] & (LINK | OUTER_LINK):
+        state[LINK_START] = state[POSITION]
+    state[CONTEXT] |= LINK
+
+
+@kernel
+def set_context(text: Bytes, state: State, context: int) -> None:
+    """Change the context; what was written in a link that ends now is counted."""
+    before = state[CONTEXT] & (LINK | OUTER_LINK)
+    now = context & (LINK | OUTER_LINK)
+    if before and not now:
+        state[LINK_CHARACTERS] += count_characters(text, state[LINK_START], state[POSITION])
+    elif now and not before:
+        state[LINK_START] = state[POSITION]
+    state[CONTEXT] = context
+
+
+@kernel
+def count_characters(text: Bytes, start: int, end: int) -> int:
+    """Characters other than spaces in a piece of valid UTF-8."""
+    count = 0
+    for i in range(np.uint64(start), np.uint64(end)):
+        byte = text[i]
+        count += byte != BLANK and (byte & 0xC0) != 0x80
+    return count
+
+
+@kernel
+def write_text(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
+    """Write text from i up to the next `<` or `&`, or `end`; where that is."""
+    while i < end:
+        kind = CLASS[data[i]]
+        if kind == PLAIN:
+            position = _before_character(text, marks, state)
+            while i < end and CLASS[data[i]] == PLAIN:
+                text[position] = data[i]
+                position += 1
+                i += 1
+            state[POSITION] = position
+        elif kind == WHITE:
+            i = _pass_white(data, i, end, text, marks, state)
+        elif kind == LEAD:
+            i = _write_lead(data, i, end, text, marks, state)
+        elif kind == DROPPED:
+            i += 1
+        else:
+            return i
+    return i
+
+
+@kernel
+def _pass_white(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
+    preformatted = state[CONTEXT] & PREFORMATTED
+    while i < end and CLASS[data[i]] == WHITE:
+        if preformatted and (data[i] == 10 or data[i] == 13):
+            end_block(text, marks, state)
+        i += 1
+    state[SPACE] = 1
+    return i
+
+
+@kernel
+def _before_character(text: Bytes, marks: Marks, state: State) -> int:
+    """Settle the white space that is due, and give the place of the next character."""
+    if state[SPACE]:
+        if state[WIDE] >= INDENT:
+            end_block(text, marks, state)
+        elif state[POSITION] > state[BLOCK_START]:
+            text[state[POSITION]] = BLANK
+            state[POSITION] += 1
+        state[SPACE] = 0
+        state[WIDE] = 0
+    return state[POSITION]  # type: ignore[no-any-return]
+
+
+@kernel
+def _write_lead(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
+    """A character of two or three bytes that may be white space or nothing; the place after it."""
+    first = np.int64(data[i])
+    size = 2 if first == 0xC2 else 3
+    if i + size > end:
+        return end  # not UTF-8: the character is cut
+    code = (first & 0x1F) << 6 | np.int64(data[i + 1]) & 0x3F
+    if size == 3:
+        code = (first & 0x0F) << 12 | (np.int64(data[i + 1]) & 0x3F) << 6
+        code |= np.int64(data[i + 2]) & 0x3F
+    if not _is_blank(code, state):
+        position = _before_character(text, marks, state)
+        for k in range(size):
+            text[position + k] = data[i + k]
+        state[POSITION] = position + size
+    return i + size
+
+
+@kernel
+def _is_blank(code: int, state: State) -> bool:
+    """Whether a character beyond ASCII leaves no mark; white space is noted as due."""
+    if code == 0x3000 or code == 0x2003:
+        state[WIDE] += 1
+        state[SPACE] = 1
+        return True
+    if (
+        code == 0xA0
+        or code == 0x85
+        or 0x2000 <= code <= 0x200A
+        or 0x2028 <= code <= 0x2029
+        or code == 0x202F
+        or code == 0x205F
+        or code == 0x1680
+    ):
+        state[SPACE] = 1
+        return True
+    return 0x80 <= code <= 0x9F or code == 0x200B or code == 0xFEFF
+
+
+@kernel
+def write_character(code: int, text: Bytes, marks: Marks, state: State) -> None:
+    """Write one character by its code point."""
+    if code < 128 and CLASS[code] != PLAIN and CLASS[code] != MARKUP:
+        if CLASS[code] == WHITE:
+            if state[CONTEXT] & PREFORMATTED and (code == 10 or code == 13):
+                end_block(text, marks, state)
+            state[SPACE] = 1
+        return
+    if code >= 128 and _is_blank(code, state):
+        return
+    at = _before_character(text, marks, state)
+    if code < 0x80:
+        text[at] = code
+        at += 1
+    elif code < 0x800:
+        text[at] = 0xC0 | code >> 6
+        text[at + 1] = 0x80 | code & 0x3F
+        at += 2
+    elif code < 0x10000:
+        text[at] = 0xE0 | code >> 12
+        text[at + 1] = 0x80 | (code >> 6) & 0x3F
+        text[at + 2] = 0x80 | code & 0x3F
+        at += 3
+    else:
+        text[at] = 0xF0 | code >> 18
+        text[at + 1] = 0x80 | (code >> 12) & 0x3F
+        text[at + 2] = 0x80 | (code >> 6) & 0x3F
+        text[at + 3] = 0x80 | code & 0x3F
+        at += 4
+    state[POSITION] = at
+
+
+@kernel
+def write_reference(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
+    """Write what the character reference at i stands for; the place after it."""
+    first, second, after = decode_reference(data, i, end)
+    write_character(first, text, marks, state)
+    if second:
+        write_character(second, text, marks, state)
+    return after
+
+
+@kernel
+def write_literal(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> None:
+    """Write data[i:end] with no markup in it: `<` and `&` are themselves."""
+    while i < end:
+        i = write_text(data, i, end, text, marks, state)
+        if i < end:
+            write_character(data[i], text, marks, state)
+            i += 1
+
+
+@kernel
+def write_attribute(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> None:
+    """Write data[i:end] with references but no tags in it, as words of their own."""
+    state[SPACE] = 1
+    while i < end:
+        i = write_text(data, i, end, text, marks, state)
+        if i < end and data[i] == 38:
+            i = write_reference(data, i, end, text, marks, state)
+        elif i < end:
+            write_character(data[i], text, marks, state)
+            i += 1
+    state[SPACE] = 1

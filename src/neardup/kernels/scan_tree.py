@@ -1,0 +1,192 @@
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""The open elements of a page: which end tag closes what, and which start tags close others.
+
+A frame an open element. Beside the stack stand, for every element, the innermost frame of it, and
+the innermost frames that bound how far an end tag reaches; a frame remembers what these were
+before it. So every question is answered at once, and the whole page takes time in proportion to
+its tags, however deep or unmatched they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels import scan_tags as t
+from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.scan_bytes import Bytes
+from neardup.kernels.scan_text import (
+    CONTEXT,
+    DEPTH,
+    FOREIGN,
+    INNERMOST,
+    ITEM_AT,
+    LINK,
+    OUTER_LINK,
+    SCOPE_AT,
+    SPECIAL_AT,
+    Marks,
+    State,
+    end_block,
+    set_context,
+)
+
+MAX_DEPTH = 1024  # deeper elements take the place of the innermost one, as in browsers
+
+# Columns of a frame.
+TAG, FLAGS, SAME_BEFORE, SCOPE_BEFORE, SPECIAL_BEFORE, ITEM_BEFORE, CONTEXT_BEFORE = range(7)
+FRAME_SIZE = 7
+
+Frames = NDArray[np.int32]
+
+
+def new_frames() -> Frames:
+    """Room for the open elements of a page, from row 1 on."""
+    return np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
+
+
+@kernel
+def push(
+    frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, flags: int, context: int
+) -> None:
+    """Open an element whose content has this context."""
+    if state[DEPTH] == MAX_DEPTH:
+        pop_to(frames, state, text, marks, MAX_DEPTH)
+    depth = state[DEPTH] + 1
+    state[DEPTH] = depth
+    frames[depth, TAG] = tag
+    frames[depth, FLAGS] = flags
+    frames[depth, SAME_BEFORE] = state[INNERMOST + tag]
+    frames[depth, SCOPE_BEFORE] = state[SCOPE_AT]
+    frames[depth, SPECIAL_BEFORE] = state[SPECIAL_AT]
+    frames[depth, ITEM_BEFORE] = state[ITEM_AT]
+    frames[depth, CONTEXT_BEFORE] = state[CONTEXT]
+    state[INNERMOST + tag] = depth
+    if flags & t.SPECIAL:
+        state[SPECIAL_AT] = depth
+        if tag not in (t.ADDRESS, t.DIV, t.P):
+            state[ITEM_AT] = depth
+    if flags & t.SCOPE:
+        state[SCOPE_AT] = depth
+        if context & LINK:
+            context = (context & ~LINK) | OUTER_LINK
+    set_context(text, state, context)
+
+
+@kernel
+def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) -> None:
+    """Close elements down to and with the frame at `depth`."""
+    while state[DEPTH] >= depth:
+        top = state[DEPTH]
+        if frames[top, FLAGS] & t.BLOCK:
+            end_block(text, marks, state)
+        state[INNERMOST + frames[top, TAG]] = frames[top, SAME_BEFORE]
+        state[SCOPE_AT] = frames[top, SCOPE_BEFORE]
+        state[SPECIAL_AT] = frames[top, SPECIAL_BEFORE]
+        state[ITEM_AT] = frames[top, ITEM_BEFORE]
+        context = np.int64(frames[top, CONTEXT_BEFORE])
+        if not frames[top, FLAGS] & t.SCOPE:  # a link outlives the block it began in
+            context = (context & ~LINK) | (state[CONTEXT] & LINK)
+        set_context(text, state, context)
+        state[DEPTH] -= 1
+
+
+@kernel
+def close_implied(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> bool:
+    """Close what the start of `tag` ends; False when the tag has no place here and is ignored."""
+    flags = t.FLAGS[tag]
+    if flags & t.TABLE_PART:
+        return _close_table_part(frames, state, text, marks, tag)
+    if tag == t.LI or tag == t.DD or tag == t.DT:
+        _close_item(frames, state, text, marks, tag)
+    if flags & t.CLOSES_P and state[INNERMOST + t.P] > max(
+        state[SCOPE_AT], state[INNERMOST + t.BUTTON]
+    ):
+        pop_to(frames, state, text, marks, state[INNERMOST + t.P])
+    if tag == t.H1 or tag == t.OPTION:
+        if state[DEPTH] and frames[state[DEPTH], TAG] == tag:
+            pop_to(frames, state, text, marks, state[DEPTH])
+    elif tag == t.BUTTON:
+        if state[INNERMOST + tag] > state[SCOPE_AT]:
+            pop_to(frames, state, text, marks, state[INNERMOST + tag])
+    elif tag == t.TABLE:
+        cell = max(state[INNERMOST + t.TD], state[INNERMOST + t.TH], state[INNERMOST + t.CAPTION])
+        if state[INNERMOST + t.TABLE] > max(cell, state[INNERMOST + t.TEMPLATE]):
+            pop_to(frames, state, text, marks, state[INNERMOST + t.TABLE])
+    elif tag == t.SELECT or tag == t.INPUT or tag == t.TEXTAREA:
+        if state[INNERMOST + t.SELECT] > state[SCOPE_AT]:
+            pop_to(frames, state, text, marks, state[INNERMOST + t.SELECT])
+            return tag != t.SELECT  # `<select>` in a select is its end tag
+    elif tag == t.FORM:
+        return state[INNERMOST + t.FORM] <= state[INNERMOST + t.TEMPLATE]
+    elif tag == t.A and state[CONTEXT] & LINK:
+        close_link(frames, state, text, marks)
+    return True
+
+
+@kernel
+def _close_item(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
+    """The start of a list item ends the item before it."""
+    at = state[ITEM_AT]
+    if at == 0:
+        return
+    open_tag = frames[at, TAG]
+    if open_tag == tag or (tag != t.LI and (open_tag == t.DD or open_tag == t.DT)):
+        pop_to(frames, state, text, marks, at)
+
+
+@kernel
+def _close_table_part(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> bool:
+    """Close what is open within the table, up to where this part belongs."""
+    place = state[INNERMOST + t.TABLE]
+    if place <= state[INNERMOST + t.TEMPLATE]:
+        return False
+    if tag == t.TD or tag == t.TH:
+        place = max(place, state[INNERMOST + t.TR], state[INNERMOST + t.TBODY])
+    elif tag == t.TR:
+        place = max(place, state[INNERMOST + t.TBODY])
+    pop_to(frames, state, text, marks, place + 1)
+    return True
+
+
+@kernel
+def close_link(frames: Frames, state: State, text: Bytes, marks: Marks) -> None:
+    """The end of a link, also where blocks that began in it are still open."""
+    if state[INNERMOST + t.A] > state[SPECIAL_AT]:
+        pop_to(frames, state, text, marks, state[INNERMOST + t.A])
+    set_context(text, state, state[CONTEXT] & ~LINK)
+
+
+@kernel
+def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
+    """An end tag."""
+    flags = t.FLAGS[tag]
+    if flags & t.IGNORED:
+        return
+    if tag == t.A:
+        close_link(frames, state, text, marks)
+        return
+    bound = state[SPECIAL_AT] - 1
+    if tag == t.P:
+        bound = max(state[SCOPE_AT], state[INNERMOST + t.BUTTON])
+    elif tag == t.LI:
+        bound = max(state[SCOPE_AT], state[INNERMOST + t.OL], state[INNERMOST + t.UL])
+    elif tag == t.TABLE or flags & t.TABLE_PART:
+        bound = state[INNERMOST + t.TEMPLATE]
+        if tag != t.TABLE:
+            bound = max(bound, state[INNERMOST + t.TABLE])
+    elif tag == t.TEMPLATE:
+        bound = 0
+    elif (flags & t.SPECIAL and not flags & t.INLINE_END) or tag == t.DIALOG:
+        bound = state[SCOPE_AT] - (flags & t.SCOPE > 0)
+    if state[INNERMOST + tag] > bound:
+        pop_to(frames, state, text, marks, state[INNERMOST + tag])
+    elif tag == t.P or tag == t.BR:
+        end_block(text, marks, state)
+
+
+@kernel
+def leave_foreign(frames: Frames, state: State, text: Bytes, marks: Marks) -> None:
+    """Close svg or math: HTML begins in it."""
+    while state[CONTEXT] & FOREIGN and state[DEPTH]:
+        pop_to(frames, state, text, marks, state[DEPTH])

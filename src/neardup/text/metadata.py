@@ -1,0 +1,169 @@
+"""What a page says about itself: title, language, its own address, when it was published.
+
+The scanner notes where these are written (`kernels.scan_meta`); here they are read. Nothing a
+page says is taken on trust: what cannot be read is as good as not said.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
+
+from neardup.kernels import scan_meta
+from neardup.pages.url import believable_canonical, canonicalise
+from neardup.text.scripts import language_of_script
+
+Places = Sequence[Sequence[int]]  # start and end for each kind of `scan_meta`; empty: not stated
+
+YEARS = range(1990, 2101)  # outside of these a date is a mistake, or not one of publication
+LONGEST = 4096  # bytes of a statement that are read; a title that never ends is the whole page
+
+# Where a publication time may be stated, the clearest first.
+TIME_KINDS = (
+    scan_meta.PUBLISHED,
+    scan_meta.LD_PUBLISHED,
+    scan_meta.DATE,
+    scan_meta.TIME,
+)
+LANGUAGE_KINDS = (scan_meta.LANG, scan_meta.CONTENT_LANGUAGE, scan_meta.LOCALE)
+
+# Languages other than the script's own that pages in it are written in.
+ALSO_WRITTEN_IN = {"Hani": {"yue", "wuu", "nan", "hak", "gan", "lzh", "cmn", "ja"}}
+ALSO_WRITTEN_IN |= {"Hebr": {"yi", "iw"}, "Grek": {"grc"}}
+
+_TAG = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{2,8})*)(?![A-Za-z0-9])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
+
+
+def stated(data: bytes, places: Places, kind: int) -> str:
+    """The statement of this kind in a page's UTF-8, on one line; empty without one."""
+    start, end = places[kind]
+    if start == end:
+        return ""
+    raw = data[start : min(end, start + LONGEST)].decode("utf-8", "ignore")
+    if "&" in raw:
+        raw = html.unescape(raw)
+    if not raw.isprintable():
+        raw = _CONTROLS.sub("", raw).encode("utf-8", "replace").decode()
+    return " ".join(raw.split())
+
+
+def address(data: bytes, places: Places, page_url: str) -> tuple[str, str]:
+    """The page's URL and its canonical form; a page without URL may state its own."""
+    declared = stated(data, places, scan_meta.CANONICAL)
+    base = stated(data, places, scan_meta.BASE)
+    if not page_url:
+        page_url = _absolute(declared) or _absolute(stated(data, places, scan_meta.OG_URL))
+        return page_url, canonicalise(page_url)
+    return page_url, believable_canonical(page_url, declared, base) or canonicalise(page_url)
+
+
+def _absolute(url: str) -> str:
+    return url if url.lower().startswith(("http://", "https://")) else ""
+
+
+def language(data: bytes, places: Places, script: str) -> str:
+    """The language that the page states unless its script belies it, else that of the script."""
+    by_script = language_of_script(script)
+    for kind in LANGUAGE_KINDS:
+        tag = _language_tag(stated(data, places, kind))
+        if tag and _may_be_written(tag, script, by_script):
+            return tag
+    return by_script
+
+
+def _language_tag(said: str) -> str:
+    """As BCP 47 writes it: zh-CN, zh-Hant-TW; empty when it is no language."""
+    match = _TAG.match(said)
+    if not match:
+        return ""
+    first, *rest = re.split("[-_]", match[0])
+    sized = {2: str.upper, 4: str.title}
+    return "-".join([first.lower(), *(sized.get(len(part), str.lower)(part) for part in rest)])
+
+
+def _may_be_written(tag: str, script: str, by_script: str) -> bool:
+    """Templates come with lang="en", and Chinese pages keep it."""
+    primary = tag.partition("-")[0]
+    return not by_script or primary == by_script or primary in ALSO_WRITTEN_IN.get(script, ())
+
+
+def published(data: bytes, places: Places) -> datetime | None:
+    """When the page says it was published."""
+    for kind in TIME_KINDS:
+        said = stated(data, places, kind)
+        time = read_time(said) if said else None
+        if time:
+            return time
+    return None
+
+
+_DATE = re.compile(
+    r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)日?"
+    r"(?:[T\s]*(\d{1,2})\s*[:：时時点]\s*(\d{1,2})(?:\s*[:：分]\s*(\d{1,2}))?(?:[.,]\d+)?秒?)?"
+    r"\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?(Z|[+-]\d{2}:?\d{2})?$")
+_EPOCH = re.compile(r"(\d{9,10})(\d{3})?$")
+_MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAY_MONTH = re.compile(
+    r"(?:\w+,\s*)?(\d{1,2})(?:st|nd|rd|th)?\s+([A-Za-z]{3})[a-z]*\.?,?\s+(\d{4})"
+)
+_MONTH_DAY = re.compile(
+    r"(?:\w+,\s*)?([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})"
+)
+
+
+def read_time(said: str) -> datetime | None:
+    """A date, with or without a time, in UTC; without a zone it is taken to be UTC already."""
+    for reader in (_by_numbers, _by_epoch, _by_mail_rules, _by_month_name):
+        try:
+            time = reader(said)
+        except (ValueError, OverflowError, TypeError, IndexError):
+            continue
+        if time:
+            return time if time.year in YEARS else None
+    return None
+
+
+def _by_numbers(said: str) -> datetime | None:
+    match = _DATE.match(said) or _DIGITS.match(said)
+    if not match:
+        return None
+    *numbers, zone = match.groups()
+    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+    time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=_zone(zone))
+    return time.astimezone(UTC)
+
+
+def _zone(said: str | None) -> timezone:
+    if not said or said[0] not in "+-":
+        return UTC
+    hours, minutes = int(said[1:3]), int(said[-2:])
+    offset = timedelta(hours=hours, minutes=minutes)
+    return timezone(-offset if said[0] == "-" else offset)
+
+
+def _by_epoch(said: str) -> datetime | None:
+    match = _EPOCH.match(said)
+    return datetime.fromtimestamp(int(match[1]), UTC) if match else None
+
+
+def _by_mail_rules(said: str) -> datetime | None:
+    time = parsedate_to_datetime(said)
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _by_month_name(said: str) -> datetime | None:
+    day_first, month_first = _DAY_MONTH.match(said), _MONTH_DAY.match(said)
+    if day_first:
+        day, name, year = day_first.groups()
+    elif month_first:
+        name, day, year = month_first.groups()
+    else:
+        return None
+    return datetime(int(year), _MONTH_NAMES.index(name.lower()) + 1, int(day), tzinfo=UTC)
