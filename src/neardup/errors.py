@@ -5,7 +5,7 @@
     ├── InputError        nothing can be read from an input; names file and record  (exit 1)
     ├── OutputError       the result cannot be written                              (exit 1)
     ├── MissingExtraError an optional part is not installed; says what to install   (exit 1)
-    └── InterruptedRunError   Ctrl-C; nothing was written                           (exit 130)
+    └── InterruptedRunError Ctrl-C; no result was written                             (exit 130)
 
 One bad page is never an error: it is a `Skip` (see `neardup.model`), counted and listed.
 """

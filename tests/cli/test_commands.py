@@ -249,7 +249,7 @@ def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told.splitlines()[-1] == "neardup: interrupted; nothing was written"
+    assert told.splitlines()[-1].startswith("neardup: interrupted")
     assert list(tmp_path.iterdir()) == []
 
 

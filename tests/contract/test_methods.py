@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from neardup.config import describe_options
-from neardup.engines.deciding import find_candidates, rows_of
+from neardup.engines.deciding import find_candidates
+from neardup.engines.features import features_in_memory
 from neardup.engines.featuring import survey_of
 from neardup.methods.base import (
     REGISTRY,
@@ -112,9 +113,9 @@ def test_verdicts_are_whole_and_symmetric(method: Method) -> None:
     texts = [*(long_html(topic) for topic in TOPICS), long_html("harbour", edited=True)]
     found = features(method, batch(*texts))
     left, right = (side.ravel() for side in np.meshgrid(range(len(texts)), range(len(texts))))
-    table = pa.Table.from_batches([found])
-    there = method.judge(rows_of(table, left), rows_of(table, right))
-    back = method.judge(rows_of(table, right), rows_of(table, left))
+    stored = features_in_memory(found)
+    there = method.judge(stored.take(left), stored.take(right))
+    back = method.judge(stored.take(right), stored.take(left))
     assert there.schema.equals(VERDICTS)
     for one, other in zip(there.to_pylist(), back.to_pylist(), strict=True):
         assert Relation(one["relation"]).reverse == Relation(other["relation"])

@@ -14,7 +14,7 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     """Every pair of rows that shares a key, once, smaller row first, in order."""
     rows, starts = _groups(rows, keys)
     left, right = pairs_within_groups(rows, starts)
-    return _distinct(left, right)
+    return distinct_pairs(left, right)
 
 
 def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
@@ -24,7 +24,7 @@ def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     """
     rows, starts = _groups(rows, keys)
     firsts = np.repeat(rows[starts[:-1]], np.diff(starts))
-    return _distinct(firsts[firsts != rows], rows[firsts != rows])
+    return distinct_pairs(firsts[firsts != rows], rows[firsts != rows])
 
 
 def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
@@ -37,7 +37,8 @@ def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     return rows[order], starts
 
 
-def _distinct(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    """Each pair once, in order."""
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
     new = np.ones(left.size, bool)

@@ -14,7 +14,6 @@ EXAMPLE = (
     "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
     "[bold]neardup dedup 'pages/*.jsonl.zst' --out result --keep newest[/bold]"
 )
-RUN_SETTINGS = ("method", "preset", "keep", "contained", "format", "workers", "max_page_size")
 DEFAULTS: Mapping[str, object] = {
     "method": "exact",
     "preset": "default",
@@ -22,6 +21,7 @@ DEFAULTS: Mapping[str, object] = {
     "contained": False,
     "format": "jsonl",
     "workers": None,
+    "memory": "4GB",
     "max_page_size": "20MB",
 }
 
@@ -72,6 +72,13 @@ def dedup(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads. [default: all cores]")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="What the run may take; beyond it work spills to disk. [default: 4GB]"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run was.")
+    ] = False,
     max_page_size: Annotated[
         str | None, typer.Option(help="Larger pages are skipped and counted. [default: 20MB]")
     ] = None,
@@ -88,6 +95,7 @@ def dedup(
         "contained": contained,
         "format": format_,
         "workers": workers,
+        "memory": memory,
         "max_page_size": max_page_size,
     }
     settings, options = merge_settings(config, given, set_ or [])
@@ -98,13 +106,15 @@ def dedup(
     from neardup.engines.local import dedup as run  # noqa: PLC0415
     from neardup.pages import Limits  # noqa: PLC0415
 
-    limits = Limits(page_bytes=parse_size(str(settings.pop("max_page_size"))))
+    settings["memory"] = parse_size(settings["memory"])
+    limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
     with shown_progress() as progress:
         result = run(
             inputs,
             out,
             options=options,
             write_kept=write_kept,
+            resume=resume,
             limits=limits,
             progress=progress,
             **settings,
@@ -122,9 +132,9 @@ def merge_settings(
     options = stored.pop("options", {})
     if not isinstance(options, dict):
         raise UsageError(f"{config}: 'options' must be a table: [options]")
-    unknown = sorted(set(stored) - set(RUN_SETTINGS))
+    unknown = sorted(set(stored) - set(DEFAULTS))
     if unknown:
-        known = ", ".join(RUN_SETTINGS)
+        known = ", ".join(DEFAULTS)
         raise UsageError(f"{config} has no setting {unknown[0]!r}; there are: {known}, [options]")
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = {**DEFAULTS, **stored, **chosen}

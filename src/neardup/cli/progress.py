@@ -21,6 +21,7 @@ WORDS = {
     "identify": "settling ids",
     "survey": "surveying the pages",
     "features": "computing features",
+    "keys": "computing keys",
     "candidates": "finding candidates",
     "judge": "judging pairs",
     "assign": "placing page by page",
@@ -39,7 +40,7 @@ def shown_progress() -> Iterator[Progress]:
     try:
         yield shown
     except KeyboardInterrupt:
-        raise InterruptedRunError("interrupted; nothing was written") from None
+        raise InterruptedRunError("interrupted; the same command with --resume goes on") from None
     finally:
         shown.close()
 

@@ -6,52 +6,64 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.clusters.keeping import choose_kept
-from neardup.engines.deciding import Judged, rows_of
-from neardup.engines.stages import Stages
+from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
+from neardup.engines.features import Features, Rows
+from neardup.engines.parsing import Spilled
+from neardup.engines.run import Run
+from neardup.engines.threads import ordered_map
 from neardup.kernels.union_find import connected_components
 from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import VERDICTS
+
+TO_KEPT = ["relation", "similarity"]
 
 
 @dataclass(frozen=True)
 class Clustering:
     """For each page: its cluster (the smallest page number in it) and the page kept for it."""
 
-    labels: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    to_kept: pa.Table  # the verdict on each page that is not kept, against the kept one
+    labels: Rows
+    kept: Rows
+    to_kept: pa.Table  # relation and similarity of each page that is not kept, to the kept one
+
+    @property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Which pages are kept."""
+        return np.equal(self.kept, np.arange(self.kept.size))
 
 
 def cluster_pages(
     method: Method,
-    pages: pa.Table,
-    features: pa.Table,
+    spilled: Spilled,
+    features: Features,
     judged: Judged,
+    run: Run,
     *,
     keep: str,
     contained: bool,
-    stages: Stages,
 ) -> Clustering:
     """Join verified pairs, choose what to keep, and judge each member against it."""
-    with stages("cluster") as stage:
-        joined = _joined(method, judged, contained)
-        labels = connected_components(features.num_rows, judged.left[joined], judged.right[joined])
-        kept = choose_kept(keep, pages, labels)
+    with run.stages("cluster") as stage:
+        joined = np.isin(judged.relations, [str(each) for each in _joins(method, contained)])
+        labels = connected_components(len(features), judged.left[joined], judged.right[joined])
+        kept = choose_kept(keep, spilled.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))
-        verdicts = method.judge(rows_of(features, members), rows_of(features, kept[members]))
-        stage.advance(features.num_rows)
-        return Clustering(labels, kept, pa.Table.from_batches([verdicts], VERDICTS))
+
+        def judge(start: int) -> pa.RecordBatch:
+            some = members[start : start + PAIRS_AT_ONCE]
+            verdicts = method.judge(features.take(some), features.take(kept[some]))
+            return verdicts.select(TO_KEPT)
+
+        verdicts = list(ordered_map(judge, range(0, members.size, PAIRS_AT_ONCE), run.workers))
+        stage.advance(len(features))
+        schema = pa.schema([VERDICTS.field(name) for name in TO_KEPT])
+        return Clustering(labels, kept, pa.Table.from_batches(verdicts, schema))
 
 
-def _joined(method: Method, judged: Judged, contained: bool) -> NDArray[np.bool_]:
-    joins = set(method.joins)
-    if contained:
-        joins |= {Relation.CONTAINS, Relation.CONTAINED}
-    wanted = pa.array([str(relation) for relation in sorted(joins)])
-    found: NDArray[np.bool_] = pc.is_in(judged.verdicts["relation"], wanted).to_numpy()
-    return found
+def _joins(method: Method, contained: bool) -> set[Relation]:
+    also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
+    return {*method.joins, *also}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,104 +10,133 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.candidates.grouping import pairs_sharing_keys, pairs_with_first
-from neardup.engines.stages import Stages
-from neardup.engines.threads import ordered_map
+from neardup.candidates.grouping import distinct_pairs, pairs_sharing_keys, pairs_with_first
+from neardup.engines.budget import key_ranges
+from neardup.engines.features import Features, Rows
+from neardup.engines.parsing import Spilled
+from neardup.engines.run import Run
+from neardup.engines.work import Parts
 from neardup.methods.base import DecidesInOrder, MemoryState, Method, ProposesCandidates
-from neardup.schemas import VERDICTS
+from neardup.model import Relation
+from neardup.schemas import KEYS, PAIRS, VERDICTS
 
 PAIRS_AT_ONCE = 16_384
-
-Rows = NDArray[np.int64]
+KEY_BYTES = 16  # a row and its key
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Pairs of page numbers, left < right, and the verdict on each."""
+    """Pairs of page numbers, left < right, in order, and the verdict on each."""
 
     left: Rows
     right: Rows
-    verdicts: pa.Table
+    relations: NDArray[np.object_]
+    verdicts: Parts  # PAIRS_AT_ONCE in each
+
+    def each(self) -> Iterator[tuple[Rows, Rows, pa.RecordBatch]]:
+        """Some pairs at a time, with their verdicts."""
+        for number, batch in enumerate(self.verdicts.each()):
+            here = slice(number * PAIRS_AT_ONCE, (number + 1) * PAIRS_AT_ONCE)
+            yield self.left[here], self.right[here], batch
 
 
-def decide(
-    method: Method, ids: pa.Array, pages: pa.Table, features: pa.Table, workers: int, stages: Stages
-) -> Judged:
+def decide(method: Method, spilled: Spilled, features: Features, run: Run) -> Judged:
     """Every pair that the method has something to say about."""
     if isinstance(method, DecidesInOrder):
-        return _decide_in_order(method, ids, pages, features, stages)
-    with stages("candidates") as stage:
-        left, right = find_candidates(method, features)
-        stage.advance(features.num_rows)
-    return _judge(method, features, left, right, workers, stages)
+        left, right, assigned = _decide_in_order(method, spilled, features, run)
+        judge = assigned.slice
+    else:
+        left, right = _candidates(method, features, run)
+
+        def judge(start: int, count: int) -> pa.RecordBatch:
+            here = slice(start, start + count)
+            return method.judge(features.take(left[here]), features.take(right[here]))
+
+    verdicts = run.parts("verdicts", VERDICTS)
+    with run.stages("judge", total=left.size) as stage:
+        starts = range(0, left.size, PAIRS_AT_ONCE)
+        verdicts.fill(starts, lambda start: (judge(start, PAIRS_AT_ONCE), 0), run.workers, stage)
+    relations = [batch["relation"].to_numpy(zero_copy_only=False) for batch in verdicts.each()]
+    return Judged(left, right, np.concatenate([np.empty(0, object), *relations]), verdicts)
+
+
+def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:
+    pairs = run.parts("pairs", PAIRS)
+    if isinstance(method, ProposesCandidates):
+        with run.stages("candidates") as stage:
+            propose = method.candidates
+            pairs.fill([None], lambda _: (propose(features.all()), 0), 1, stage)
+    else:
+        keys = run.parts("keys", KEYS, compressed=False)
+        with run.stages("keys", total=len(features)) as stage:
+            keys.fill(features.each(), lambda item: (_keys(method, *item), 0), run.workers, stage)
+        with run.stages("candidates") as stage:
+            size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
+            ranges = key_ranges(size, run.memory)
+            pairs.fill(ranges, lambda cut: (_pairs(method, keys.each(), *cut), 0), 1, stage)
+    columns = [(batch["left"].to_numpy(), batch["right"].to_numpy()) for batch in pairs.each()]
+    left, right = (np.concatenate(sides) for sides in zip(*columns, strict=True))
+    return distinct_pairs(left, right)
 
 
 def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
-    """Candidate pairs, each once, the smaller page number first."""
+    """Candidate pairs among features that are all in memory."""
     if isinstance(method, ProposesCandidates):
-        pairs = method.candidates(features)
-        return pairs["left"].to_numpy(), pairs["right"].to_numpy()
-    keys = method.keys(rows_of(features, np.arange(features.num_rows)))
+        batch = method.candidates(features)
+    else:
+        (whole,) = features.combine_chunks().to_batches()
+        batch = _pairs(method, iter([method.keys(whole)]), 0, 2**64 - 1)
+    return batch["left"].to_numpy(), batch["right"].to_numpy()
+
+
+def _keys(method: Method, pages: Rows, features: pa.RecordBatch) -> pa.RecordBatch:
+    """The keys of some pages, by page number."""
+    keys = method.keys(features)
+    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
+
+
+def _pairs(
+    method: Method, batches: Iterator[pa.RecordBatch], first: int, last: int
+) -> pa.RecordBatch:
+    """The pairs that share a key from `first` to `last`."""
+    rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    for batch in batches:
+        key = batch["key"].to_numpy()
+        here = (key >= np.uint64(first)) & (key <= np.uint64(last))
+        rows.append(batch["row"].to_numpy()[here])
+        keys.append(key[here])
     pair_up = pairs_with_first if method.transitive else pairs_sharing_keys
-    return pair_up(keys["row"].to_numpy(), keys["key"].to_numpy())
-
-
-def _judge(
-    method: Method, features: pa.Table, left: Rows, right: Rows, workers: int, stages: Stages
-) -> Judged:
-    with stages("judge", total=left.size) as stage:
-
-        def judge(start: int) -> pa.RecordBatch:
-            here = slice(start, start + PAIRS_AT_ONCE)
-            return method.judge(rows_of(features, left[here]), rows_of(features, right[here]))
-
-        verdicts = []
-        for batch in ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), workers):
-            verdicts.append(batch)
-            stage.advance(batch.num_rows)
-        return Judged(left, right, pa.Table.from_batches(verdicts, VERDICTS))
+    left, right = pair_up(np.concatenate(rows), np.concatenate(keys))
+    return pa.record_batch([left, right], schema=PAIRS)
 
 
 def _decide_in_order(
-    method: DecidesInOrder, ids: pa.Array, pages: pa.Table, features: pa.Table, stages: Stages
-) -> Judged:
+    method: DecidesInOrder, spilled: Spilled, features: Features, run: Run
+) -> tuple[Rows, Rows, pa.RecordBatch]:
     """Page by page in the order of (time, id); pages without a time come last."""
-    with stages("assign", total=len(ids)) as stage:
-        numbered = pa.table({"time": pages["time"], "number": np.arange(len(ids))})
+    ids = spilled.ids
+    with run.stages("assign", total=len(ids)) as stage:
+        numbered = pa.table({"time": spilled.pages["time"], "number": np.arange(len(ids))})
         keys = [("time", "ascending"), ("number", "ascending")]
         order = pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)
-        ordered_ids = ids.take(pa.array(order))
-        assigned = method.assign(ordered_ids, rows_of(features, order), MemoryState())
+        assigned = method.assign(ids.take(pa.array(order)), features.take(order), MemoryState())
         stage.advance(len(ids))
     found = assigned["match"].is_valid()
     page = order[found.to_numpy(zero_copy_only=False)]
     match = pc.index_in(assigned["match"].filter(found), ids).to_numpy().astype(np.int64)
-    verdicts = pa.Table.from_batches([assigned.select(VERDICTS.names).filter(found)])
-    return _smaller_first(page, match, verdicts)
+    return _smaller_first(page, match, assigned.filter(found).select(VERDICTS.names))
 
 
-def _smaller_first(page: Rows, match: Rows, verdicts: pa.Table) -> Judged:
+def _smaller_first(
+    page: Rows, match: Rows, verdicts: pa.RecordBatch
+) -> tuple[Rows, Rows, pa.RecordBatch]:
     """The pairs in order, each with the smaller number left; the relation turns with it."""
-    turned = pa.array(page > match)
-    relations = verdicts["relation"]
-    swapped = pc.if_else(
-        pc.equal(relations, "contains"),
-        "contained",
-        pc.if_else(pc.equal(relations, "contained"), "contains", relations),
-    )
-    verdicts = verdicts.set_column(
-        0, VERDICTS.field("relation"), pc.if_else(turned, swapped, relations)
-    )
+    relations = [
+        str(Relation(relation).reverse) if turned else relation
+        for relation, turned in zip(verdicts["relation"].to_pylist(), page > match, strict=True)
+    ]
+    columns = [pa.array(relations, pa.string()), verdicts["similarity"], verdicts["evidence"]]
     left, right = np.minimum(page, match), np.maximum(page, match)
     order = np.lexsort((right, left))
-    return Judged(left[order], right[order], verdicts.take(pa.array(order)))
-
-
-def rows_of(features: pa.Table, rows: Rows) -> pa.RecordBatch:
-    """Some rows of the features, as one batch."""
-    taken = features.take(pa.array(rows)).combine_chunks()
-    columns = [
-        column.chunk(0) if column.num_chunks else pa.array([], column.type)
-        for column in taken.columns
-    ]
-    return pa.record_batch(columns, schema=features.schema)
+    turned = pa.record_batch(columns, schema=VERDICTS).take(pa.array(order))
+    return left[order], right[order], turned

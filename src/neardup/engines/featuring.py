@@ -2,85 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.engines.budget import key_ranges
+from neardup.engines.features import Features, mapped_features
 from neardup.engines.parsing import Spilled
-from neardup.engines.stages import Stages
-from neardup.engines.threads import ordered_map
+from neardup.engines.run import Run
 from neardup.engines.work import read_part
 from neardup.methods.base import Method, Survey, Surveys
+from neardup.schemas import COUNTS
+
+COUNT_BYTES = 16  # a key and its count
+
+PartItem = tuple[Path, NDArray[np.int64]]
 
 
-def compute_features(method: Method, spilled: Spilled, workers: int, stages: Stages) -> pa.Table:
-    """The features of all pages, in the order of their ids."""
-    survey = _survey(method, spilled, workers, stages) if isinstance(method, Surveys) else None
-    with stages("features", total=len(spilled.ids)) as stage:
+def compute_features(method: Method, spilled: Spilled, run: Run) -> Features:
+    """The features of all pages."""
+    survey = _survey(method, spilled, run) if isinstance(method, Surveys) else None
+    parts = run.parts("features", method.feature_schema, compressed=False)
 
-        def features_of(item: tuple[Path, pa.Array]) -> tuple[pa.RecordBatch, int]:
-            pages = _pages_of(item)
-            return method.features(pages, survey), pages["text"].nbytes
+    def features_of(item: PartItem) -> tuple[pa.RecordBatch, int]:
+        pages = _pages_of(item)
+        return method.features(pages, survey), pages["text"].nbytes
 
-        collected = []
-        for batch, size in ordered_map(features_of, _parts_with_pages(spilled), workers):
-            collected.append(batch)
-            stage.advance(batch.num_rows, size)
-        table = pa.Table.from_batches(collected, method.feature_schema)
-        return table.take(pa.array(_order(spilled))).combine_chunks()
+    with run.stages("features", total=len(spilled.ids)) as stage:
+        parts.fill(spilled.each_part(), features_of, run.workers, stage)
+    paths = [parts.path(part.number) for part in parts.listed]
+    numbers = [each[each >= 0] for each in spilled.numbers]
+    return mapped_features(method.feature_schema, paths, numbers)
 
 
-def _survey(method: Surveys, spilled: Spilled, workers: int, stages: Stages) -> Survey:
-    with stages("survey", total=len(spilled.ids)) as stage:
+def _pages_of(item: PartItem) -> pa.RecordBatch:
+    """The records of a part that became pages (a second use of an id did not)."""
+    path, numbers = item
+    part = read_part(path)
+    return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
 
-        def counts_of(item: tuple[Path, pa.Array]) -> tuple[pa.RecordBatch, int]:
-            pages = _pages_of(item)
-            return method.survey(pages), pages.num_rows
 
-        collected = []
-        for counts, count in ordered_map(counts_of, _parts_with_pages(spilled), workers):
-            collected.append((counts["key"].to_numpy(), counts["count"].to_numpy()))
-            stage.advance(count)
-        return add_up(len(spilled.ids), collected)
+def _survey(method: Surveys, spilled: Spilled, run: Run) -> Survey:
+    parts = run.parts("survey", COUNTS)
+
+    def survey_part(item: PartItem) -> tuple[pa.RecordBatch, int]:
+        return method.survey(_pages_of(item)), 0
+
+    with run.stages("survey", total=len(spilled.ids)) as stage:
+        parts.fill(spilled.each_part(), survey_part, run.workers, stage)
+        total = sum(part.rows for part in parts.listed)
+        found = [
+            add_up(parts.each(), first, last)
+            for first, last in key_ranges(total * 4 * COUNT_BYTES, run.memory)
+        ]
+    keys, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return Survey(len(spilled.ids), keys, counts)
 
 
 def survey_of(method: Method, pages: pa.RecordBatch) -> Survey | None:
     """The survey of a batch that is all there is; None for a method that needs none."""
     if not isinstance(method, Surveys):
         return None
-    counts = method.survey(pages)
-    return add_up(pages.num_rows, [(counts["key"].to_numpy(), counts["count"].to_numpy())])
+    return Survey(pages.num_rows, *add_up([method.survey(pages)]))
 
 
-def add_up(pages: int, counts: list[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> Survey:
-    """The survey of all pages from the counts of some at a time."""
-    keys = np.concatenate([np.empty(0, np.uint64), *(each[0] for each in counts)])
-    numbers = np.concatenate([np.empty(0, np.int64), *(each[1] for each in counts)])
-    distinct, place = np.unique(keys, return_inverse=True)
-    return Survey(pages, distinct, np.bincount(place, numbers, distinct.size).astype(np.int64))
-
-
-def _parts_with_pages(spilled: Spilled) -> Iterator[tuple[Path, pa.Array]]:
-    """Each part, and which of its records became pages (a second use of an id did not)."""
-    taken = np.zeros(sum(spilled.sizes), bool)
-    taken[spilled.rows] = True
-    start = 0
-    for path, count in zip(spilled.parts.paths(), spilled.sizes, strict=True):
-        yield path, pa.array(np.flatnonzero(taken[start : start + count]))
-        start += count
-
-
-def _pages_of(item: tuple[Path, pa.Array]) -> pa.RecordBatch:
-    path, wanted = item
-    part = read_part(path)
-    return part if len(wanted) == part.num_rows else part.take(wanted)
-
-
-def _order(spilled: Spilled) -> NDArray[np.int64]:
-    """Where each page, in the order of ids, stands among the pages of all parts."""
-    order = np.empty(spilled.rows.size, np.int64)
-    order[np.argsort(spilled.rows)] = np.arange(spilled.rows.size)
-    return order
+def add_up(
+    batches: Iterable[pa.RecordBatch], first: int = 0, last: int = 2**64 - 1
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The keys from `first` to `last` that were counted more than once, and their counts."""
+    keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for batch in batches:
+        key = batch["key"].to_numpy()
+        here = (key >= np.uint64(first)) & (key <= np.uint64(last))
+        keys.append(key[here])
+        counts.append(batch["count"].to_numpy()[here])
+    distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
+    sums = np.bincount(place, np.concatenate(counts), distinct.size).astype(np.int64)
+    return distinct[sums > 1], sums[sums > 1]

@@ -9,33 +9,27 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.clustering import Clustering
-from neardup.engines.stages import Stages
-from neardup.errors import UsageError
+from neardup.engines.parsing import Spilled
+from neardup.engines.run import Run
 from neardup.model import RawPage
 from neardup.pages import Limits, read
 from neardup.pages.write import writer_for
 from neardup.text.charset import to_utf8
 
 
-def check_can_reread(inputs: Sequence[str]) -> None:
-    """Standard input comes once."""
-    if "-" in inputs:
-        raise UsageError("--write-kept reads the input twice, which standard input cannot give")
-
-
 def write_kept_pages(
     path: Path,
     inputs: Sequence[str],
     limits: Limits,
-    pages: pa.Table,
+    spilled: Spilled,
     clustering: Clustering,
-    stages: Stages,
+    run: Run,
 ) -> None:
     """Write every kept page of `inputs` to `path`, in the order they are read."""
     rows = pa.array(np.unique(clustering.kept))
-    sources = pages["source"].take(rows).to_pylist()
-    places = set(zip(sources, pages["record"].take(rows).to_pylist(), strict=True))
-    with stages("keep", total=len(places)) as stage, writer_for(path) as writer:
+    sources = spilled.pages["source"].take(rows).to_pylist()
+    places = set(zip(sources, spilled.pages["record"].take(rows).to_pylist(), strict=True))
+    with run.stages("keep", total=len(places)) as stage, writer_for(path) as writer:
         for raw in read(inputs, limits, keep_original=True):
             if isinstance(raw, RawPage) and (raw.source.path, raw.source.record) in places:
                 writer.write(raw, to_utf8(raw.body, raw.charset)[0].decode())

@@ -13,19 +13,23 @@ from pathlib import Path
 
 from neardup.clusters.keeping import policy_order
 from neardup.engines import output
-from neardup.engines.clustering import cluster_pages
-from neardup.engines.deciding import decide
+from neardup.engines.budget import DEFAULT_MEMORY
+from neardup.engines.clustering import Clustering, cluster_pages
+from neardup.engines.deciding import Judged, decide
+from neardup.engines.features import Features
 from neardup.engines.featuring import compute_features
-from neardup.engines.keeping import check_can_reread, write_kept_pages
-from neardup.engines.parsing import parse_inputs
+from neardup.engines.keeping import write_kept_pages
+from neardup.engines.parsing import Spilled, parse_inputs
 from neardup.engines.progress import Progress, Silent
 from neardup.engines.result import Result
+from neardup.engines.run import Run
 from neardup.engines.stages import Stages
-from neardup.engines.summary import summarise
-from neardup.engines.tables import clusters_table, pairs_tables, skipped_table
+from neardup.engines.summary import describe_run, summarise
+from neardup.engines.tables import clusters_rows, pairs_rows, skipped_rows
 from neardup.engines.threads import default_workers
 from neardup.engines.work import work_folder
-from neardup.methods.base import make_method
+from neardup.errors import UsageError
+from neardup.methods.base import Method, make_method
 from neardup.pages import Limits
 
 
@@ -40,42 +44,66 @@ def dedup(
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
     write_kept: str | Path | None = None,
+    memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
+    resume: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
     `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
-    Nothing is left behind when this raises or is interrupted.
+    `memory` is in bytes. When this raises, nothing is left behind; when it is killed or
+    interrupted, the same call with `resume` goes on where it was.
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
-    limits, workers, out = limits or Limits(), workers or default_workers(), Path(out)
+    limits, out = limits or Limits(), Path(out)
     settings = {"method": method, "preset": preset, "keep": keep, "contained": contained}
     chosen = make_method(method, options, preset=preset)
     policy_order(keep)  # a bad name is told before any work
     output.check_destination(out)
-    if write_kept is not None:
-        check_can_reread(inputs)
-    stages = Stages(progress or Silent())
+    readable_again = "-" not in inputs
+    if not readable_again and (resume or write_kept is not None):
+        raise UsageError("standard input comes once: --resume and --write-kept need files")
+    what = describe_run(inputs, limits, chosen)
+    place = work_folder(out, what, resume=resume, resumable=readable_again)
 
-    with output.writing(out), work_folder(out) as work:
-        spilled = parse_inputs(inputs, limits, work, workers, stages)
-        features = compute_features(chosen, spilled, workers, stages)
-        judged = decide(chosen, spilled.ids, spilled.pages, features, workers, stages)
+    with output.writing(out), place as work:
+        run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
+        spilled = parse_inputs(inputs, limits, run)
+        features = compute_features(chosen, spilled, run)
+        judged = decide(chosen, spilled, features, run)
         clustering = cluster_pages(
-            chosen, spilled.pages, features, judged, keep=keep, contained=contained, stages=stages
+            chosen, spilled, features, judged, run, keep=keep, contained=contained
         )
-        tables = {
-            "clusters": clusters_table(chosen, spilled, features, clustering),
-            **pairs_tables(spilled.ids, judged),
-            "skipped": skipped_table(spilled.skips),
-        }
         result = work / "result"
-        output.write_tables(result, tables, format, stages)
+        _write(result, format, chosen, spilled, features, judged, clustering, run)
         if write_kept is not None:
-            write_kept_pages(Path(write_kept), inputs, limits, spilled.pages, clustering, stages)
-        summary = summarise(inputs, chosen, settings, tables, spilled.pages, stages, workers)
+            write_kept_pages(Path(write_kept), inputs, limits, spilled, clustering, run)
+        summary = summarise(inputs, chosen, settings, spilled, features, judged, clustering, run)
         output.write_summary(result, summary)
         output.put_in_place(result, out)
     return Result(out)
+
+
+def _write(
+    folder: Path,
+    format: output.Format,  # noqa: A002 - the name of the command-line option
+    method: Method,
+    spilled: Spilled,
+    features: Features,
+    judged: Judged,
+    clustering: Clustering,
+    run: Run,
+) -> None:
+    """The tables of the result, in a folder that is not in its place yet."""
+    tables = {
+        "clusters": (output.CLUSTERS, clusters_rows(method, spilled, features, clustering)),
+        "pairs": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=False)),
+        "rejected": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=True)),
+        "skipped": (output.SKIPPED, skipped_rows(spilled.skips)),
+    }
+    output.make_empty(folder)
+    with run.stages("write") as stage:
+        for name, (schema, rows) in tables.items():
+            output.write_rows(folder / name, schema, rows, format, stage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +13,10 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.engines.stages import Stages
+from neardup.engines.stages import Stage
 from neardup.errors import OutputError
 
 Format = Literal["jsonl", "parquet"]
-ROWS_AT_ONCE = 8192
 
 CLUSTERS = pa.schema(
     [
@@ -60,37 +59,55 @@ def check_destination(out: Path) -> None:
         raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
 
 
-def write_tables(
-    folder: Path,
-    tables: Mapping[str, pa.Table],
-    format: Format,  # noqa: A002 - the name of the command-line option
-    stages: Stages,
-) -> None:
-    """Write each table under its name."""
+def make_empty(folder: Path) -> None:
+    """A folder with nothing of an earlier attempt in it."""
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    with stages("write") as stage:
-        for name, table in tables.items():
-            stage.advance(table.num_rows, _write_table(folder / name, table, format))
 
 
-def _write_table(path: Path, table: pa.Table, format: Format) -> int:  # noqa: A002
-    """Write `path` with the format's ending; gives the bytes written."""
+def write_rows(
+    path: Path,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    format: Format,  # noqa: A002 - the name of the command-line option
+    stage: Stage,
+) -> None:
+    """Write `path` with the format's ending."""
     target = path.with_suffix(f".{format}")
-    if format == "parquet":
-        pq.write_table(table, target, compression="zstd")
-    else:
-        with target.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(_json_lines(table))
-    return target.stat().st_size
+    write = _write_parquet if format == "parquet" else _write_lines
+    rows = write(target, schema, batches)
+    stage.advance(rows, target.stat().st_size)
 
 
-def _json_lines(table: pa.Table) -> Iterator[str]:
-    parsed = "evidence" in table.column_names  # a JSON object already: goes in as it is
-    for batch in table.to_batches(ROWS_AT_ONCE):
-        for row in batch.to_pylist():
-            evidence = row.pop("evidence") if parsed else ""
-            line = json.dumps(row, ensure_ascii=False)
-            yield f'{line[:-1]}, "evidence": {evidence}}}\n' if parsed else f"{line}\n"
+def _write_parquet(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    rows = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    rows = 0
+    lines = _lines_with_evidence if "evidence" in schema.names else _lines
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for batch in batches:
+            file.writelines(lines(batch))
+            rows += batch.num_rows
+    return rows
+
+
+def _lines(batch: pa.RecordBatch) -> Iterator[str]:
+    for row in batch.to_pylist():
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _lines_with_evidence(batch: pa.RecordBatch) -> Iterator[str]:
+    """Evidence is JSON already: it goes in as it is."""
+    others = batch.drop_columns(["evidence"]).to_pylist()
+    for row, evidence in zip(others, batch["evidence"].to_pylist(), strict=True):
+        yield f'{json.dumps(row, ensure_ascii=False)[:-1]}, "evidence": {evidence}}}\n'
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:

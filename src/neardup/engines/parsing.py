@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.engines.identity import settle_identities
-from neardup.engines.stages import Stages
-from neardup.engines.threads import ordered_map
+from neardup.engines.run import Run
 from neardup.engines.work import Parts
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip
@@ -21,7 +20,7 @@ from neardup.pages import Limits, batches, read
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
 
-PAGES_AT_ONCE = 512
+PAGES_AT_ONCE = 4096
 BYTES_AT_ONCE = 8 * 1024**2
 
 # What stays in memory of each page, beside the number of characters of its text.
@@ -33,41 +32,37 @@ class Spilled:
     """The pages of a run. `ids` and `pages` are in the order of the ids; the parts are not."""
 
     parts: Parts
-    sizes: list[int]  # records in each part
+    numbers: list[NDArray[np.int64]]  # for each part: its records' page numbers, -1 for no page
     ids: pa.Array
     pages: pa.Table  # url, canonical_url, time, size, length, source, record
-    rows: NDArray[np.int64]  # where each page stands in the parts
     skips: list[Skip]
 
+    def each_part(self) -> Iterator[tuple[Path, NDArray[np.int64]]]:
+        """Each part with the page numbers of its records."""
+        for part, numbers in zip(self.parts.listed, self.numbers, strict=True):
+            yield self.parts.path(part.number), numbers
 
-def parse_inputs(
-    inputs: Sequence[str], limits: Limits, work: Path, workers: int, stages: Stages
-) -> Spilled:
+
+def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
     """Every page of `inputs`, parsed."""
-    parts = Parts(work / "pages", PAGES)
+    parts = run.parts("pages", PAGES)
     skips: list[Skip] = []
-    with stages("parse") as stage:
+    with run.stages("parse") as stage:
         raws = _setting_skips_aside(read(inputs, limits), skips)
-
-        def parse_part(item: tuple[int, list[RawPage]]) -> tuple[int, int]:
-            number, batch = item
-            parts.write(number, parse(batch))
-            return len(batch), sum(len(raw.body) for raw in batch)
-
-        numbered = enumerate(batches(raws, PAGES_AT_ONCE, BYTES_AT_ONCE))
-        sizes = []
-        for count, size in ordered_map(parse_part, numbered, workers):
-            sizes.append(count)
-            stage.advance(count, size)
-    with stages("identify") as stage:
+        parts.fill(batches(raws, PAGES_AT_ONCE, BYTES_AT_ONCE), _parse_part, run.workers, stage)
+    with run.stages("identify") as stage:
         records = _read_records(parts)
         if records.num_rows == 0:
             raise InputError(_nothing_read(inputs, skips))
         identities = settle_identities(records)
         stage.advance(records.num_rows)
         pages = records.take(pa.array(identities.rows)).drop_columns(["id", "again", "digest"])
-    skips += identities.skips
-    return Spilled(parts, sizes, identities.ids, pages, identities.rows, skips)
+    numbers = _numbers(parts, identities.rows)
+    return Spilled(parts, numbers, identities.ids, pages, [*skips, *identities.skips])
+
+
+def _parse_part(raws: list[RawPage]) -> tuple[pa.RecordBatch, int]:
+    return parse(raws), sum(len(raw.body) for raw in raws)
 
 
 def _setting_skips_aside(records: Iterable[RawPage | Skip], skips: list[Skip]) -> Iterator[RawPage]:
@@ -80,14 +75,20 @@ def _setting_skips_aside(records: Iterable[RawPage | Skip], skips: list[Skip]) -
 
 def _read_records(parts: Parts) -> pa.Table:
     schema = pa.schema([*(PAGES.field(name) for name in RECORD), ("length", pa.int64())])
-    return pa.Table.from_batches(
-        (_record_columns(part) for part in parts.each([*RECORD, "text"])), schema
-    )
+    columns = [*RECORD, "text"]
+    return pa.Table.from_batches((_record_columns(part) for part in parts.each(columns)), schema)
 
 
 def _record_columns(part: pa.RecordBatch) -> pa.RecordBatch:
     lengths = pc.utf8_length(part["text"]).cast(pa.int64())
     return part.select(RECORD).append_column("length", lengths)
+
+
+def _numbers(parts: Parts, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    sizes = [part.rows for part in parts.listed]
+    numbers = np.full(sum(sizes), -1)
+    numbers[rows] = np.arange(rows.size)
+    return np.split(numbers, np.cumsum(sizes)[:-1])
 
 
 def _nothing_read(inputs: Sequence[str], skips: Sequence[Skip]) -> str:

@@ -7,19 +7,27 @@ the key "run"; the rest is the same bytes for the same input.
 from __future__ import annotations
 
 import dataclasses
+import json
 import platform
 import resource
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pyarrow.compute as pc
 
-from neardup.engines.stages import Stages
+from neardup.engines.clustering import Clustering
+from neardup.engines.deciding import Judged
+from neardup.engines.features import Features
+from neardup.engines.parsing import Spilled
+from neardup.engines.run import Run
+from neardup.engines.tables import REJECTED
 from neardup.methods.base import Method
+from neardup.pages import Limits
 
 LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse", "fastwarc"]
 
@@ -28,57 +36,85 @@ def summarise(
     inputs: Sequence[str],
     method: Method,
     settings: Mapping[str, object],
-    tables: Mapping[str, pa.Table],
-    pages: pa.Table,
-    stages: Stages,
-    workers: int,
+    spilled: Spilled,
+    features: Features,
+    judged: Judged,
+    clustering: Clustering,
+    run: Run,
 ) -> dict[str, Any]:
     """The summary as plain data."""
+    relations = _tally(judged.relations)
     return {
         "inputs": sorted(set(inputs)),
         **settings,
         "options": dataclasses.asdict(method.options),
-        "counts": counts(tables, pages),
-        "skipped_by_reason": _tally(tables["skipped"], "reason"),
-        "pairs_by_relation": _tally(tables["pairs"], "relation"),
-        "rejected_by_relation": _tally(tables["rejected"], "relation"),
-        "bytes": {stage.name: stage.size for stage in stages.done if stage.size},
+        "counts": {
+            **_page_counts(spilled, clustering),
+            "undecided": _undecided(method, features),
+            "pairs": sum(n for name, n in relations.items() if name not in REJECTED),
+            "rejected": sum(n for name, n in relations.items() if name in REJECTED),
+        },
+        "skipped_by_reason": _tally(str(skip.reason) for skip in spilled.skips),
+        "pairs_by_relation": relations,
+        "bytes": {stage.name: stage.size for stage in run.stages.done if stage.size},
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in LIBRARIES},
         },
         "run": {
-            "workers": workers,
+            "workers": run.workers,
+            "memory": run.memory,
             "peak_memory_bytes": peak_memory(),
-            "seconds": {stage.name: round(stage.seconds, 3) for stage in stages.done},
+            "seconds": {stage.name: round(stage.seconds, 3) for stage in run.stages.done},
         },
     }
 
 
-def counts(tables: Mapping[str, pa.Table], pages: pa.Table) -> dict[str, int]:
+def _page_counts(spilled: Spilled, clustering: Clustering) -> dict[str, int]:
     """Records, pages, clusters and what dropping the duplicates would save."""
-    clusters = tables["clusters"]
-    dropped = pc.invert(clusters["kept"])
-    sizes = Counter(clusters["cluster"].to_pylist())
+    sizes = np.bincount(clustering.labels)
+    bytes_ = spilled.pages["size"].to_numpy()
+    kept = int(clustering.is_kept.sum())
     return {
-        "records": clusters.num_rows + tables["skipped"].num_rows,
-        "pages": clusters.num_rows,
-        "skipped": tables["skipped"].num_rows,
-        "undecided": pc.sum(pc.equal(clusters["relation"], "undecided")).as_py() or 0,
-        "clusters": len(sizes),
-        "clusters_with_duplicates": sum(size > 1 for size in sizes.values()),
-        "largest_cluster": max(sizes.values(), default=0),
-        "kept": pc.sum(clusters["kept"]).as_py() or 0,
-        "duplicates": pc.sum(dropped).as_py() or 0,
-        "bytes": pc.sum(pages["size"]).as_py() or 0,
-        "duplicate_bytes": pc.sum(pages["size"].filter(dropped)).as_py() or 0,
-        "pairs": tables["pairs"].num_rows,
-        "rejected": tables["rejected"].num_rows,
+        "records": len(spilled.ids) + len(spilled.skips),
+        "pages": len(spilled.ids),
+        "skipped": len(spilled.skips),
+        "clusters": int((sizes > 0).sum()),
+        "clusters_with_duplicates": int((sizes > 1).sum()),
+        "largest_cluster": int(sizes.max(initial=0)),
+        "kept": kept,
+        "duplicates": len(spilled.ids) - kept,
+        "bytes": int(bytes_.sum()),
+        "duplicate_bytes": int(bytes_[~clustering.is_kept].sum()),
     }
 
 
-def _tally(table: pa.Table, column: str) -> dict[str, int]:
-    return dict(sorted(Counter(table[column].to_pylist()).items()))
+def _undecided(method: Method, features: Features) -> int:
+    """Pages with too little text to tell."""
+    enough = sum(pc.sum(method.decidable(batch)).as_py() or 0 for _, batch in features.each())
+    return len(features) - int(enough)
+
+
+def _tally(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def describe_run(inputs: Sequence[str], limits: Limits, method: Method) -> str:
+    """What decides the stages of a run: only a run that says the same is taken up again."""
+    said = {
+        "neardup": version("neardup"),
+        "inputs": sorted(set(inputs)),
+        "files": sorted(_stamp(Path(name)) for name in set(inputs) if Path(name).is_file()),
+        "limits": dataclasses.asdict(limits),
+        "method": method.name,
+        "options": dataclasses.asdict(method.options),
+    }
+    return json.dumps(said, ensure_ascii=False, sort_keys=True)
+
+
+def _stamp(path: Path) -> list[object]:
+    status = path.stat()
+    return [str(path), status.st_size, status.st_mtime_ns]
 
 
 def peak_memory() -> int:

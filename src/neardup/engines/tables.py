@@ -1,8 +1,8 @@
-"""The tables of a result, from page numbers and verdicts."""
+"""The tables of a result, from page numbers and verdicts, some rows at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,56 +10,74 @@ import pyarrow.compute as pc
 
 from neardup.engines import output
 from neardup.engines.clustering import Clustering
-from neardup.engines.deciding import Judged, rows_of
+from neardup.engines.deciding import Judged
+from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
 from neardup.methods.base import Method
 from neardup.model import Relation, Skip
 from neardup.schemas import VERDICTS
 
+ROWS_AT_ONCE = 65_536
 REJECTED = [str(Relation.DIFFERENT), str(Relation.UNDECIDED)]
 
 
-def clusters_table(
-    method: Method, spilled: Spilled, features: pa.Table, clustering: Clustering
-) -> pa.Table:
+def clusters_rows(
+    method: Method, spilled: Spilled, features: Features, clustering: Clustering
+) -> Iterator[pa.RecordBatch]:
     """Every page once: its cluster, and what it is to the page that is kept."""
-    ids = spilled.ids
-    is_kept = clustering.kept == np.arange(len(ids))
-    member = pa.array(np.cumsum(~is_kept) - 1, mask=is_kept)  # its row in `to_kept`
-    decidable = method.decidable(rows_of(features, np.arange(len(ids))))
-    alone = pc.if_else(decidable, pa.scalar(None, pa.string()), str(Relation.UNDECIDED))
-    columns = {
-        "id": ids,
-        "url": spilled.pages["url"],
-        "cluster": ids.take(pa.array(clustering.labels)),
-        "kept": pa.array(is_kept),
-        "duplicate_of": ids.take(pa.array(clustering.kept, mask=is_kept)),
-        "similarity": clustering.to_kept["similarity"].take(member),
-        "relation": pc.coalesce(clustering.to_kept["relation"].take(member), alone),
-    }
-    return pa.table(columns, schema=output.CLUSTERS)
+    member = np.cumsum(~clustering.is_kept) - 1  # its row in `to_kept`
+    for start in range(0, len(spilled.ids), ROWS_AT_ONCE):
+        here = slice(start, start + ROWS_AT_ONCE)
+        is_kept = clustering.is_kept[here]
+        verdict = pa.array(member[here], mask=is_kept)
+        columns = {
+            "id": spilled.ids[here],
+            "url": spilled.pages["url"][here].combine_chunks(),
+            "cluster": spilled.ids.take(pa.array(clustering.labels[here])),
+            "kept": pa.array(is_kept),
+            "duplicate_of": spilled.ids.take(pa.array(clustering.kept[here], mask=is_kept)),
+            "similarity": _one(clustering.to_kept["similarity"].take(verdict)),
+            "relation": pc.coalesce(
+                _one(clustering.to_kept["relation"].take(verdict)),
+                _alone(method, features, np.arange(len(spilled.ids))[here]),
+            ),
+        }
+        yield pa.record_batch(columns, schema=output.CLUSTERS)
 
 
-def pairs_tables(ids: pa.Array, judged: Judged) -> dict[str, pa.Table]:
-    """The judged pairs, split into those that have something in common and the rest."""
-    columns = {
-        "a": ids.take(pa.array(judged.left)),
-        "b": ids.take(pa.array(judged.right)),
-        **{name: judged.verdicts[name] for name in VERDICTS.names},
-    }
-    table = pa.table(columns, schema=output.PAIRS)
-    failed = pc.is_in(table["relation"], pa.array(REJECTED))
-    return {"pairs": table.filter(pc.invert(failed)), "rejected": table.filter(failed)}
+def _alone(method: Method, features: Features, pages: Rows) -> pa.Array:
+    decidable = method.decidable(features.take(pages))
+    return pc.if_else(decidable, pa.scalar(None, pa.string()), str(Relation.UNDECIDED))
 
 
-def skipped_table(skips: Sequence[Skip]) -> pa.Table:
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return found if isinstance(found, pa.Array) else found.chunk(0)
+
+
+def pairs_rows(ids: pa.Array, judged: Judged, *, rejected: bool) -> Iterator[pa.RecordBatch]:
+    """The judged pairs that have something in common, or those that were rejected."""
+    for left, right, verdicts in judged.each():
+        failed = pc.is_in(verdicts["relation"], pa.array(REJECTED))
+        columns = {
+            "a": ids.take(pa.array(left)),
+            "b": ids.take(pa.array(right)),
+            **{name: verdicts[name] for name in VERDICTS.names},
+        }
+        batch = pa.record_batch(columns, schema=output.PAIRS)
+        yield batch.filter(failed if rejected else pc.invert(failed))
+
+
+def skipped_rows(skips: Sequence[Skip]) -> Iterator[pa.RecordBatch]:
     """Every record that did not become a page, by place."""
     rows = sorted(
         (skip.source.path, skip.source.record, skip.id, str(skip.reason), skip.detail)
         for skip in skips
     )
-    columns = list(zip(*rows, strict=True)) or [()] * len(output.SKIPPED)
-    arrays = [
-        pa.array(column, field.type) for column, field in zip(columns, output.SKIPPED, strict=True)
-    ]
-    return pa.table(arrays, schema=output.SKIPPED)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        columns = zip(*rows[start : start + ROWS_AT_ONCE], strict=True)
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, output.SKIPPED, strict=True)
+        ]
+        yield pa.record_batch(arrays, schema=output.SKIPPED)

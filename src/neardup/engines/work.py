@@ -1,47 +1,126 @@
-"""The work folder of a run: what one stage leaves for the next, as Arrow files.
+"""The work folder of a run: what one stage leaves for the next.
 
-Pages are spilled in parts, a part a batch, and read back column by column, so that memory does
-not grow with the text of the pages.
+Every stage leaves its result as `Parts`: numbered Arrow files and a manifest that names each with
+its checksum. A part is written beside its place and renamed, and only then listed, so a run that
+is killed at any moment leaves whole parts, and `--resume` computes only what is missing.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO, TypeVar
 
 import pyarrow as pa
+import xxhash
 
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+from neardup.engines.stages import Stage
+from neardup.engines.threads import ordered_map
+from neardup.errors import OutputError
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a stage, as its manifest lists it."""
+
+    number: int
+    rows: int
+    size: int  # bytes that went into making it
+    checksum: str
 
 
 class Parts:
-    """A sequence of record batches on disk, a file each."""
+    """The record batches of one stage, a file each."""
 
-    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, *, compressed: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.schema = schema
+        self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+        self._manifest = folder / "manifest.jsonl"
+        self.listed = self._read_manifest()
 
-    def write(self, number: int, batch: pa.RecordBatch) -> None:
-        """Store part `number`; parts may come in any order, from any thread."""
-        path = self.folder / f"{number:09d}.arrow"
-        with (
-            pa.OSFile(str(path), "wb") as sink,
-            pa.ipc.new_file(sink, self.schema, options=_COMPRESSED) as writer,
-        ):
-            writer.write_batch(batch)
+    def fill(
+        self,
+        items: Iterable[Item],
+        function: Callable[[Item], tuple[pa.RecordBatch, int]],
+        workers: int,
+        stage: Stage,
+    ) -> None:
+        """Part n is `function` of item n: the batch and the bytes that went into it.
 
-    def paths(self) -> list[Path]:
-        """The parts in order."""
-        return sorted(self.folder.iterdir())
+        Parts that an earlier run has left are not computed again.
+        """
+
+        def make(numbered: tuple[int, Item]) -> Part:
+            number, item = numbered
+            if number < len(self.listed):
+                return self.listed[number]
+            return self._write(number, *function(item))
+
+        with self._manifest.open("a", encoding="utf-8") as manifest:
+            for part in ordered_map(make, enumerate(items), workers):
+                if part.number == len(self.listed):
+                    self.listed.append(part)
+                    manifest.write(json.dumps(asdict(part)) + "\n")
+                    manifest.flush()
+                stage.advance(part.rows, part.size)
+
+    def path(self, number: int) -> Path:
+        """Where part `number` is."""
+        return self.folder / f"{number:09d}.arrow"
 
     def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The parts in order, one at a time, only the named columns."""
-        for path in self.paths():
-            yield read_part(path, columns)
+        for part in self.listed:
+            yield read_part(self.path(part.number), columns)
+
+    def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
+        path = self.path(number)
+        unfinished = path.with_suffix(".unfinished")
+        with (
+            pa.OSFile(str(unfinished), "wb") as sink,
+            pa.ipc.new_file(sink, self.schema, options=self._options) as writer,
+        ):
+            writer.write_batch(batch)
+        checksum = _checksum(unfinished)
+        unfinished.rename(path)
+        return Part(number, batch.num_rows, size, checksum)
+
+    def _read_manifest(self) -> list[Part]:
+        """The parts an earlier run has left whole: listed, in their place, with that checksum."""
+        listed: list[Part] = []
+        if not self._manifest.exists():
+            return listed
+        for line in self._manifest.read_bytes().splitlines():
+            try:
+                part = Part(**json.loads(line))
+                whole = part.number == len(listed) and part.checksum == _checksum(
+                    self.path(part.number)
+                )
+            except (ValueError, TypeError, OSError):
+                whole = False  # the line was being written when the run was killed
+            if not whole:
+                break
+            listed.append(part)
+        lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed)
+        self._manifest.write_text(lines, encoding="utf-8")
+        return listed
+
+
+def _checksum(path: Path) -> str:
+    digest = xxhash.xxh3_64()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.RecordBatch:
@@ -57,11 +136,46 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.RecordBatc
 
 
 @contextmanager
-def work_folder(out: Path) -> Iterator[Path]:
-    """A folder beside `out` that is gone when the run ends, however it ends."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".work", dir=out.parent))
-    try:
-        yield folder
-    finally:
+def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterator[Path]:
+    """The work folder of a run that writes `out`, beside it; gone when the run is done.
+
+    `run` tells what the run is (its inputs and settings): only a folder left by the same run is
+    taken up again. An interrupted run leaves its folder if it is `resumable`; any other end
+    removes it.
+    """
+    folder = out.parent / f".{out.name}.work"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder, out):
+        label = folder / "run.json"
+        if not (resume and label.exists() and label.read_text("utf-8") == run):
+            _empty(folder)
+            label.write_text(run, encoding="utf-8")
+        try:
+            yield folder
+        except KeyboardInterrupt:
+            if not resumable:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path, out: Path) -> Iterator[IO[bytes]]:
+    """Two runs at once must not share a work folder."""
+    with (folder / "lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(f"another run is writing {out} now") from None
+        yield lock
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != "lock":
+            entry.unlink()

@@ -82,18 +82,21 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class Survey:
-    """Counts over all pages by 64-bit key, as a method's `survey` step gave and named them."""
+    """Counts over all pages by 64-bit key, as a method's `survey` step gave and named them.
+
+    Only keys counted more than once are here: whoever asks for a key has it, so it counts once.
+    """
 
     pages: int
     keys: NDArray[np.uint64]  # sorted, each once
     counts: NDArray[np.int64]
 
     def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The count of each key; 0 for one that was never seen."""
+        """The count of each key, at least 1."""
         if self.keys.size == 0:
-            return np.zeros(keys.size, np.int64)
+            return np.ones(keys.size, np.int64)
         place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        return np.where(self.keys[place] == keys, self.counts[place], 0)
+        return np.where(self.keys[place] == keys, self.counts[place], 1)
 
 
 @runtime_checkable
