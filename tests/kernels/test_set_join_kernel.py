@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from neardup.kernels.reference import set_join as plain
-from neardup.kernels.set_join import candidate_pairs, prefix_length
+from neardup.kernels.set_join import candidate_pairs, prefix_length, prefixes
 
 sets = st.lists(st.sets(st.integers(0, 12)).map(sorted), max_size=12)
 
 
-def candidates(rows: list[list[int]], threshold: float) -> list[tuple[int, int]]:
+def ragged(rows: list[list[int]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     values = np.array([value for row in rows for value in row], np.uint64)
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    left, right = candidate_pairs(values, offsets, threshold)
+    return values, np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+
+def candidates(rows: list[list[int]], threshold: float) -> list[tuple[int, int]]:
+    left, right = candidate_pairs(*ragged(rows), threshold)
     return list(zip(left.tolist(), right.tolist(), strict=True))
 
 
@@ -26,6 +30,16 @@ def test_no_pair_over_the_threshold_is_missed(rows: list[list[int]], threshold: 
     assert set(plain.pairs_over(rows, threshold)) <= set(found)
     assert found == sorted(set(found))
     assert all(left < right for left, right in found)
+
+
+@given(sets, st.sampled_from([0.1, 0.44, 0.5, 2 / 3, 1.0]))
+def test_near_sets_share_a_value_of_their_prefixes(rows: list[list[int]], threshold: float) -> None:
+    wanted = np.ones(len(rows), bool)
+    wanted[:1] = False
+    where, values = prefixes(*ragged(rows), wanted, threshold)
+    keys = [set(values[where == row].tolist()) for row in range(len(rows))]
+    assert not any(keys[:1])
+    assert all(keys[i] & keys[j] for i, j in plain.pairs_over(rows, threshold) if i > 0)
 
 
 def test_sizes_and_rare_values_keep_pairs_out() -> None:

@@ -45,6 +45,26 @@ def prefix_length(size: int, threshold: float) -> int:
 
 
 @kernel
+def prefixes(
+    values: Values, offsets: Offsets, wanted: NDArray[np.bool_], threshold: float
+) -> tuple[Offsets, Values]:
+    """Rows and values of the prefix of each wanted set, in the order of the values themselves.
+
+    For sets that come sorted. Sets that reach the threshold have one of these in common.
+    """
+    rows = np.empty(values.size, np.int64)
+    kept = np.empty(values.size, np.uint64)
+    filled = 0
+    for row in range(offsets.size - 1):
+        begin = offsets[row]
+        length = prefix_length(offsets[row + 1] - begin, threshold) if wanted[row] else 0
+        rows[filled : filled + length] = row
+        kept[filled : filled + length] = values[begin : begin + length]
+        filled += length
+    return rows[:filled].copy(), kept[:filled].copy()
+
+
+@kernel
 def _join(
     ranks: Offsets, offsets: Offsets, by_size: Offsets, distinct: int, threshold: float
 ) -> tuple[Offsets, Offsets]:
