@@ -179,7 +179,7 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
         bound = 0
     elif (flags & t.SPECIAL and not flags & t.INLINE_END) or tag == t.DIALOG:
         bound = state[SCOPE_AT] - (flags & t.SCOPE > 0)
-    if state[INNERMOST + tag] > bound:
+    if state[INNERMOST + tag] > max(bound, 0):  # 0: none is open
         pop_to(frames, state, text, marks, state[INNERMOST + tag])
     elif tag == t.P or tag == t.BR:
         end_block(text, marks, state)
