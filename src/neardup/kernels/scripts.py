@@ -36,7 +36,7 @@ def count_scripts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArra
 def _count(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> NDArray[np.int64]:
     documents = len(offsets) - 1

@@ -60,6 +60,7 @@ BEFORE_SPACE, ALWAYS = 1, 2
 # The bits of `data.character_classes`.
 NOTHING, SPACE, WORD, SINGLE, MARK = range(5)
 NO_SCRIPT, LOWER_CASE = 15, 128
+ROLE_BITS, WORD_BITS = 7 << 4, WORD << 4
 HAN, KANA = 1, 2
 
 
@@ -84,7 +85,7 @@ def sentence_spans(
 def _count(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> NDArray[np.int32]:
     nowhere = np.empty(0, np.int64)
@@ -100,7 +101,7 @@ def _spans(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     places: NDArray[np.int64],
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     # `_scan` finds the same sentences again, so `places` says exactly how much room it needs.
@@ -117,7 +118,7 @@ def _scan(
     data: NDArray[np.uint8],
     begin: int,
     end: int,
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -132,6 +133,15 @@ def _scan(
     before = np.uint8(NO_SCRIPT)  # the class of the character before `at`
     at = begin
     while at < end:
+        if data[at] < 0x80:
+            kind = pages[data[at]]
+            if kind & ROLE_BITS == WORD_BITS:  # most characters: nothing can end at them
+                content = True
+                letters = letters or kind & NO_SCRIPT != NO_SCRIPT
+                before = kind
+                at += 1
+                last = at
+                continue
         code, size = code_point_at(data, at, end)
         kind = _class_of(code, index, pages)
         role = kind >> 4 & 7
@@ -174,7 +184,7 @@ def _scan(
 
 
 @kernel
-def _class_of(code: int, index: NDArray[np.uint8], pages: NDArray[np.uint8]) -> np.uint8:
+def _class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> np.uint8:
     if code < 0x80:
         return pages[code]
     return pages[np.int64(index[code >> 8]) << 8 | code & 255]
@@ -221,7 +231,7 @@ def _may_end(
     terminator: int,
     at: int,
     end: int,
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> bool:
     """Whether what follows a weak terminator lets the sentence end."""
@@ -249,7 +259,7 @@ def _is_inner_stop(
     begin: int,
     stop: int,
     end: int,
-    index: NDArray[np.uint8],
+    index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> bool:
     """Whether the full stop at `stop` belongs to an initial or an abbreviation."""
@@ -285,7 +295,7 @@ def _is_inner_stop(
 
 @kernel
 def _digit_follows(
-    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint8], pages: NDArray[np.uint8]
+    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
 ) -> bool:
     while at < end:
         code, size = code_point_at(data, at, end)

@@ -65,26 +65,26 @@ def score(text: str, *, kana: bool = True) -> float:
     Without `kana` they count for nothing: GBK, Big5 and EUC-KR hold them too, but pages in these
     are not Japanese, and GBK has them where EUC-JP does.
     """
-    text = _beginning(text)
-    sample = "".join(NON_ASCII.findall(text))
+    runs = _runs(text)
+    sample = "".join(NON_ASCII.findall(runs))
     if not sample:
         return 0.0
     value = sum(weight(character) * count for character, count in Counter(sample).items())
     if not kana:
         value -= len(KANA.findall(sample))
-    crowded = sum(len(run) for run in CROWDED.findall(text))
-    wrong = crowded + len(MIXED.findall(text))
+    wrong = sum(len(run) for run in CROWDED.findall(runs)) + len(MIXED.findall(runs))
     return (value - 1.5 * wrong) / len(sample)
 
 
-def _beginning(text: str) -> str:
-    """As much of the text as has `ENOUGH` characters that are not ASCII."""
-    seen = 0
+def _runs(text: str) -> str:
+    """The first `ENOUGH` characters that are not ASCII, each run with its neighbours, in lines."""
+    found, seen = [], 0
     for run in NON_ASCII.finditer(text):
-        seen += len(run.group())
+        found.append(text[max(run.start() - 1, 0) : run.end() + 1])
+        seen += len(found[-1])
         if seen >= ENOUGH:
-            return text[: run.end()]
-    return text
+            break
+    return "\n".join(found)
 
 
 @cache

@@ -1,0 +1,160 @@
+"""Tokens of folded UTF-8 text: where they are, and a stable 64-bit hash of each.
+
+* A word is a maximal run of letters, digits and marks. Apostrophes and hyphens end it
+  (docs/decisions/0003-folding-and-tokens.md says why).
+* A character of a script that is written without spaces (Han, Kana, Bopomofo, Thai, Lao, Khmer,
+  Myanmar) is a token by itself, with the marks that stand on it. Hangul is spaced, so words.
+* A mark continues a token and never begins one.
+
+The hash is FNV-1a over the token's UTF-8 bytes, then the finaliser of MurmurHash3, all modulo
+2**64. It is written to disk: it must never change.
+
+    h = 0xcbf29ce484222325;  for each byte b:  h = (h ^ b) * 0x100000001b3
+    h ^= h >> 33;  h *= 0xff51afd7ed558ccd;  h ^= h >> 33;  h *= 0xc4ceb9fe1a85ec53;  h ^= h >> 33
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.data import character_classes
+from neardup.kernels.jit import kernel
+from neardup.kernels.utf8 import code_point_at
+
+FNV_START = np.uint64(0xCBF29CE484222325)
+FNV_PRIME = np.uint64(0x100000001B3)
+MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
+MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
+SHIFT = np.uint64(33)
+
+WORD, SINGLE, MARK = 2, 3, 4  # roles in `data.character_classes`
+ROLE_BITS, WORD_BITS = 7 << 4, WORD << 4
+
+
+def token_hashes(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """`(hashes, document_offsets)`: those of document d are at
+    `document_offsets[d]:document_offsets[d + 1]`."""
+    return _hashes(data, offsets, *character_classes())
+
+
+def token_spans(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """`(starts, ends, document_offsets)`: where in `data` the tokens are."""
+    return _spans(data, offsets, *character_classes())
+
+
+@kernel
+def _hashes(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    hashes = np.empty(_most_tokens(offsets), np.uint64)
+    nowhere = np.empty(0, np.int64)
+    places = np.zeros(len(offsets), np.int64)
+    for document in range(len(offsets) - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        place = places[document]
+        found = _scan(data, begin, end, index, pages, hashes, nowhere, nowhere, place)
+        places[document + 1] = place + found
+    return hashes[: places[-1]], places
+
+
+@kernel
+def _spans(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    starts = np.empty(_most_tokens(offsets), np.int64)
+    ends = np.empty(len(starts), np.int64)
+    nowhere = np.empty(0, np.uint64)
+    places = np.zeros(len(offsets), np.int64)
+    for document in range(len(offsets) - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        place = places[document]
+        found = _scan(data, begin, end, index, pages, nowhere, starts, ends, place)
+        places[document + 1] = place + found
+    return starts[: places[-1]], ends[: places[-1]], places
+
+
+@kernel
+def _most_tokens(offsets: NDArray[np.int64]) -> int:
+    """Room enough: two words have a byte between them, and a single character is three bytes or
+    more, so n bytes hold (n + 1) / 2 tokens at most."""
+    return (offsets[-1] - offsets[0]) // 2 + len(offsets)
+
+
+@kernel
+def mixed(state: np.uint64) -> np.uint64:
+    """The finaliser of MurmurHash3: every bit of the state touches every bit of the hash."""
+    state = (state ^ state >> SHIFT) * MIX_1
+    state = (state ^ state >> SHIFT) * MIX_2
+    return state ^ state >> SHIFT
+
+
+@kernel
+def _scan(
+    data: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+    hashes: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    place: int,
+) -> int:
+    """Count the tokens of one document; write hashes or spans from `place` on."""
+    first = place
+    at = begin
+    while at < end:
+        byte = data[at]
+        if byte < 0x80 and pages[byte] & ROLE_BITS != WORD_BITS:
+            at += 1  # between tokens
+            continue
+        code, size = code_point_at(data, at, end)
+        role = _role(code, index, pages)
+        start = at
+        at += size
+        if role != WORD and role != SINGLE:
+            continue
+        state = FNV_START
+        for step in range(start, at):
+            state = (state ^ np.uint64(data[step])) * FNV_PRIME
+        goes_on = role == WORD
+        while at < end:
+            byte = data[at]
+            if byte < 0x80:
+                if not goes_on or pages[byte] & ROLE_BITS != WORD_BITS:
+                    break
+                state = (state ^ np.uint64(byte)) * FNV_PRIME
+                at += 1
+                continue
+            code, size = code_point_at(data, at, end)
+            role = _role(code, index, pages)
+            if role != MARK and not (goes_on and role == WORD):
+                break
+            for step in range(at, at + size):
+                state = (state ^ np.uint64(data[step])) * FNV_PRIME
+            at += size
+        if len(hashes):
+            hashes[place] = mixed(state)
+        else:
+            starts[place] = start
+            ends[place] = at
+        place += 1
+    return place - first
+
+
+@kernel
+def _role(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
+    if code < 0x80:
+        return np.int64(pages[code]) >> 4 & 7
+    return np.int64(pages[np.int64(index[code >> 8]) << 8 | code & 255]) >> 4 & 7
