@@ -1,0 +1,183 @@
+"""`feature-code`: Chen & Niu, web page deduplication by feature code (基于特征码的网页去重).
+
+    section 2     everything but the main text is masked       text/main_text.py
+    section 3.1   main and auxiliary code                      FeatureCode.features
+    section 3.2   the judge, rules 1 to 3                      feature_judge.py
+    section 3.3   n - m > 5: when a main code is enough        the option `certain_length`
+    section 4     the forest of extended binary sort trees     feature_forest.py
+
+The main code (主码) is the first character of each paragraph. The auxiliary code (辅码) has, for
+each paragraph, the character before each of its first n punctuation marks. In scripts with spaces
+a word stands for the character. Letters are folded first (case, width, traditional characters).
+
+Two indexes find what to compare (the option `index`):
+
+* `forest`, the paper's: a search meets only the nodes on its path in the tree of its interval, so
+  pages across a boundary, or left of a node and equal to one on its right, are missed. What it
+  finds depends on the order of the pages.
+* `exact`: a key for each paragraph (its opening and auxiliary code together) and one for the whole
+  main code. It misses nothing: a pair that rule 3 calls equal has at least one paragraph with
+  both codes equal, and a pair that rule 1 calls equal has the whole main code in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.kernels.feature_codes import paragraph_codes
+from neardup.kernels.shingles import document_hashes
+from neardup.methods.base import Method, State, Survey, verdicts
+from neardup.methods.feature_forest import Forest
+from neardup.methods.feature_judge import (
+    Code,
+    Codes,
+    FeatureCodeOptions,
+    Ruling,
+    judge_codes,
+    may_be_equal,
+)
+from neardup.model import Relation
+from neardup.schemas import ASSIGNED, KEYS
+from neardup.text.main_text import main_blocks
+from neardup.text.normalise import fold_batch, string_buffers
+
+# Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.
+STOCK_OPENINGS = (
+    r"^\W*(据|新华社|新华网|中新社|中新网|人民网|央视|本报讯|本报记者|本网讯|记者|责任编辑|编辑|来源"
+    r"|by |reuters|the associated press|associated press|afp|advertisement|read more|source|photo"
+    r"|image|updated|published|copyright)"
+)
+
+
+class FeatureCode(Method):
+    """First characters of paragraphs, and the characters before punctuation marks."""
+
+    name = "feature-code"
+    paper = "Chen & Niu 2005, feature code and sort-tree forest"
+    languages = "Chinese; others by words in place of characters"
+    cost = "linear, plus the pairs that share a paragraph; forest: a tree search a page"
+    Options = FeatureCodeOptions
+    options: FeatureCodeOptions
+    paper_preset = {"index": "forest", "minimum_paragraphs": 1, "certain_length": -1}  # noqa: RUF012
+    joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
+
+    def __new__(cls, options: FeatureCodeOptions | None = None) -> FeatureCode:
+        """The class that goes with the option `index`: an engine asks what a method can do."""
+        in_forest = options is not None and options.index == "forest"
+        return super().__new__(FeatureCodeInForest if in_forest else cls)
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema(
+            [
+                ("main", pa.list_(pa.uint64())),
+                ("auxiliary", pa.list_(pa.uint64())),  # n symbols a paragraph
+                ("own", pa.int32()),  # paragraphs without a stock opening: the paper's n - m
+                ("bytes", pa.int64()),  # of the main text in GB18030, the paper's tl
+            ]
+        )
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        blocks = main_blocks(pages)
+        folded = fold_batch(blocks.flatten())
+        main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
+        is_stock = pc.match_substring_regex(folded, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
+        has_symbol = main > 0  # a paragraph of nothing but signs has no code
+        places = _cumulated(has_symbol)[blocks.offsets.to_numpy()]
+        own = np.diff(_cumulated(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
+        columns = [
+            _list_array(places, main[has_symbol]),
+            _list_array(places * self.options.n, auxiliary[has_symbol].ravel()),
+            pa.array(own, pa.int32()),
+            pa.array([_gb18030_bytes(texts) for texts in blocks.to_pylist()], pa.int64()),
+        ]
+        return pa.record_batch(columns, schema=self.feature_schema)
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(
+            pc.list_value_length(features["main"]), self.options.minimum_paragraphs
+        )
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        codes = Codes.of(features, self.options.n)
+        enough = self.decidable(features).to_numpy(zero_copy_only=False)
+        lengths = np.diff(codes.offsets)
+        paragraphs = np.column_stack([codes.main, codes.auxiliary]).ravel()
+        places = np.arange(codes.main.size + 1) * (1 + self.options.n)
+        rows = np.concatenate(
+            [np.flatnonzero(enough), np.repeat(np.arange(lengths.size), lengths * enough)]
+        )
+        keys = np.concatenate(
+            [
+                document_hashes(codes.main, codes.offsets)[enough],
+                document_hashes(paragraphs, places)[np.repeat(enough, lengths)],
+            ]
+        )
+        return pa.record_batch([rows, keys], schema=KEYS)
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        options = self.options
+        rulings = judge_codes(Codes.of(left, options.n), Codes.of(right, options.n), options)
+        return _verdicts(rulings)
+
+
+class FeatureCodeInForest(FeatureCode):
+    """The same with the paper's index: decides page by page."""
+
+    def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
+        """Place each page in the forest (`schemas.ASSIGNED`)."""
+        forest = Forest(state, self._judge_two, self.options.width)
+        columns = (features[name].to_pylist() for name in features.schema.names)
+        decidable = self.decidable(features).to_pylist()
+        matches, rulings = [], []
+        for page, enough, main, auxiliary, own, size in zip(
+            ids.to_pylist(), decidable, *columns, strict=True
+        ):
+            found = forest.place(page, Code(main, auxiliary, own), size) if enough else None
+            match, ruling = found or (None, _founder(enough, len(main)))
+            matches.append(match)
+            rulings.append(ruling)
+        rest = _verdicts(rulings)
+        return pa.record_batch([pa.array(matches, pa.string()), *rest.columns], schema=ASSIGNED)
+
+    def _judge_two(self, ours: Code, theirs: Code) -> Ruling:
+        if not may_be_equal(ours.main, theirs.main, self.options):
+            return DIFFERENT
+        n = self.options.n
+        return judge_codes(Codes.of_one(ours, n), Codes.of_one(theirs, n), self.options)[0]
+
+
+DIFFERENT = Ruling(Relation.DIFFERENT, None, {"why": "too few openings in common"})
+
+
+def _verdicts(rulings: list[Ruling]) -> pa.RecordBatch:
+    return verdicts(
+        [each.relation for each in rulings],
+        [each.similarity for each in rulings],
+        [each.evidence for each in rulings],
+    )
+
+
+def _founder(enough: bool, paragraphs: int) -> Ruling:
+    """What is said of a page that merges with none."""
+    if enough:
+        return Ruling(Relation.DIFFERENT, None, {"why": "no equal page on its way in the forest"})
+    why = f"too little text to tell: {paragraphs} paragraphs"
+    return Ruling(Relation.UNDECIDED, None, {"why": why})
+
+
+def _gb18030_bytes(texts: list[str]) -> int:
+    return sum(len(text.encode("gb18030", "replace")) for text in texts)
+
+
+def _cumulated(counts: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _list_array(offsets: NDArray[np.int64], values: NDArray[np.uint64]) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.uint64()))

@@ -1,0 +1,174 @@
+"""The judge of `feature-code` (section 3.2): rules 1 to 3 on two feature codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.kernels.feature_codes import common_symbols, equal_lists, paired_paragraphs
+from neardup.model import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCodeOptions:
+    index: Literal["exact", "forest"] = option(
+        "exact", "how equal pages are found: without a miss, or the paper's sort-tree forest"
+    )
+    n: int = option(3, "punctuation marks per paragraph for the auxiliary code", minimum=1)
+    large: float = option(
+        0.8,
+        "main codes are near when more than this share of either is in common",
+        minimum=0,
+        maximum=1,
+    )
+    small: float = option(0.2, "and different when less than this share is", minimum=0, maximum=1)
+    undetermined: Literal["different", "compare"] = option(
+        "different", "between small and large: different, or compare auxiliary codes (rule 3)"
+    )
+    auxiliary: float = option(
+        0.8,
+        "rule 3 needs this share of equal auxiliary codes",
+        minimum=0.01,  # at 0 a pair without any equal paragraph would pass, and have no key
+        maximum=1,
+    )
+    width: float = option(50, "of an interval of the gathering factor (forest)", minimum=1)
+    minimum_paragraphs: int = option(
+        2, "guard: pages with fewer paragraphs are undecided", minimum=1
+    )
+    certain_length: int = option(
+        5,
+        "guard: equal main codes need rule 3 too unless more than this many paragraphs have an "
+        "opening of their own; -1 is off",
+        minimum=-1,
+    )
+
+
+class Code(NamedTuple):
+    """A feature code: symbols are numbers that sort as their text does."""
+
+    main: list[int]  # one symbol a paragraph
+    auxiliary: list[int]  # n symbols a paragraph, one paragraph after another
+    own: int  # paragraphs without a stock opening
+
+
+class Ruling(NamedTuple):
+    """The judge's verdict on two codes: what the first is to the second."""
+
+    relation: Relation
+    similarity: float | None
+    evidence: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The feature codes of many pages: page r has paragraphs `offsets[r]:offsets[r + 1]`."""
+
+    main: NDArray[np.uint64]
+    auxiliary: NDArray[np.uint64]  # a row a paragraph
+    offsets: NDArray[np.int64]
+    own: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, features: pa.RecordBatch, n: int) -> Codes:
+        main, auxiliary = features["main"], features["auxiliary"]
+        offsets = main.offsets.to_numpy().astype(np.int64)
+        return cls(
+            main.flatten().to_numpy(),
+            auxiliary.flatten().to_numpy().reshape(-1, n),
+            offsets - offsets[0],
+            features["own"].to_numpy().astype(np.int64),
+        )
+
+    @classmethod
+    def of_one(cls, code: Code, n: int) -> Codes:
+        return cls(
+            np.array(code.main, np.uint64),
+            np.array(code.auxiliary, np.uint64).reshape(-1, n),
+            np.array([0, len(code.main)], np.int64),
+            np.array([code.own], np.int64),
+        )
+
+
+def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[Ruling]:
+    """Rules 1 to 3 of section 3.2 on each pair of codes.
+
+    Main codes are multisets in page order, of n and m symbols. `share` is what they have in
+    common as part of the shorter: "of either" means that one of the two is enough.
+    """
+    n, m = np.diff(left.offsets), np.diff(right.offsets)
+    shorter, longer = np.minimum(n, m), np.maximum(n, m)
+    common = common_symbols(left.main, left.offsets, right.main, right.offsets)
+    share = common / np.maximum(shorter, 1)
+    decidable = shorter >= options.minimum_paragraphs
+    equal = decidable & equal_lists(left.main, left.offsets, right.main, right.offsets)
+    certain = equal & (np.minimum(left.own, right.own) > options.certain_length)  # rule 1
+    subset = decidable & (common == shorter) & (n != m)
+    large = decidable & (share > options.large)
+    unclear = decidable & ~large & ~subset & (share >= options.small) & (common > 0)
+    asked = equal | subset | large | (unclear & (options.undetermined == "compare"))  # rule 2
+    paired, same = paired_paragraphs(
+        *(left.main, left.auxiliary, left.offsets),
+        *(right.main, right.auxiliary, right.offsets),
+        asked & ~certain,
+    )
+    passed = certain | (asked & (same / np.maximum(paired, 1) >= options.auxiliary))  # rule 3
+    kinds = np.select(
+        [~decidable, passed & equal, passed & subset & (n < m), passed & subset, passed],
+        [UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR],
+        OTHER,
+    )
+    columns = (kinds, common, n, m, longer, asked & ~certain, paired, same, unclear)
+    return [_ruling(*row) for row in zip(*(each.tolist() for each in columns), strict=True)]
+
+
+UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR, OTHER = range(6)
+RELATIONS = (
+    Relation.UNDECIDED,
+    Relation.SAME,
+    Relation.CONTAINED,
+    Relation.CONTAINS,
+    Relation.NEAR,
+    Relation.DIFFERENT,
+)
+
+
+def _ruling(
+    kind: int,
+    common: int,
+    n: int,
+    m: int,
+    longer: int,
+    compared: bool,
+    paired: int,
+    same: int,
+    unclear: bool,
+) -> Ruling:
+    evidence: dict[str, object] = {"common": common, "main_codes": [n, m]}
+    if kind == UNDECIDED:
+        why = f"too little text to tell: {min(n, m)} paragraphs"
+        return Ruling(Relation.UNDECIDED, None, {"why": why, **evidence})
+    said = {
+        SAME: f"equal main codes of {n} paragraphs",
+        CONTAINED: f"all {n} main codes among the other page's {m}",
+        CONTAINS: f"all {m} main codes of the other page among these {n}",
+    }
+    why = said.get(kind, f"{common} main codes in common, of {n} and {m}")
+    if compared:
+        evidence |= {"paired": paired, "auxiliary_equal": same}
+        why += f"; {same} of {paired} auxiliary codes equal"
+    elif unclear:
+        why += ": neither few nor most"
+    return Ruling(RELATIONS[kind], common / longer, {"why": why, **evidence})
+
+
+def may_be_equal(ours: list[int], theirs: list[int], options: FeatureCodeOptions) -> bool:
+    """False only where rule 2 would say different: counts each symbol that is there at all."""
+    shorter, longer = sorted((ours, theirs), key=len)
+    least = options.large if options.undetermined == "different" else options.small
+    at_most = sum(map(set(longer).__contains__, shorter))
+    return at_most > 0 and at_most >= least * len(shorter)

@@ -1,0 +1,155 @@
+"""The Extractor (section 2, step 1): a page's features and their fingerprints.
+
+The page is cleaned to its title and main text. From the main text come the N-1 features; what
+they are is the option `features` (section 3, point 1, names the alternatives). Each feature is
+folded (full width to half width among it) and loses punctuation and spaces; those that are too
+short then are dropped. Fingerprints are 64-bit hashes of the M that remain.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+
+from neardup.kernels.sentences import sentence_spans
+from neardup.methods.news_clusters.options import NewsClustersOptions
+from neardup.text.normalise import fold_batch, string_buffers
+from neardup.text.sentences import sentences
+
+NOT_OF_A_WORD = r"[^\pL\pN\pM]+"
+# Where a title goes over to the name of its site; a bare dash only between Chinese characters.
+TITLE_SEAMS = re.compile(
+    r"\s*[|｜_]+\s*|\s+[-–—·»«]+\s+|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
+)
+
+
+def extract(
+    titles: pa.StringArray, blocks: pa.ListArray, options: NewsClustersOptions
+) -> pa.ListArray:
+    """The fingerprints of each page, the title's first.
+
+    `blocks` is the main text, a list of paragraphs a page.
+    """
+    count = len(titles)
+    from_text = FEATURES[options.features](blocks, options)
+    pages = np.concatenate([np.arange(count), pc.list_parent_indices(from_text).to_numpy()])
+    texts = bare(pa.concat_arrays([titles, from_text.flatten()]))
+    order = np.argsort(pages, kind="stable")
+    order = order[_long_enough(texts, options.minimum_length)[order]]
+    values = [
+        xxhash.xxh3_64_intdigest(text)
+        for text in texts.take(pa.array(order)).cast(pa.binary()).to_pylist()
+    ]
+    return _distinct(pages[order], np.array(values, np.uint64), count)
+
+
+def bare(texts: pa.StringArray) -> pa.StringArray:
+    """Folded texts without punctuation and spaces."""
+    return pc.replace_substring_regex(fold_batch(texts), NOT_OF_A_WORD, "")
+
+
+def longest_title_part(title: str) -> str:
+    """The title without the name of its site: its longest part."""
+    return max(TITLE_SEAMS.split(title), key=len)
+
+
+def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
+    """The longest sentence of each of the N-1 longest paragraphs: the paper's choice."""
+    paragraphs = longest_paragraphs(blocks, options)
+    flat = paragraphs.flatten()
+    data, offsets = string_buffers(flat)
+    starts, ends, places = sentence_spans(data, offsets)
+    # Characters, not bytes: continuation bytes of UTF-8 do not count.
+    before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
+    paragraph = np.repeat(np.arange(len(flat)), np.diff(places))
+    longest = _longest(before[ends] - before[starts], paragraph, 1)
+    content = data.tobytes()
+    texts = [content[starts[each] : ends[each]].decode() for each in longest.tolist()]
+    pages = pc.list_parent_indices(paragraphs).to_numpy()[paragraph[longest]]
+    return _grouped(pages, pa.array(texts, pa.string()), len(blocks))
+
+
+def longest_paragraphs(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
+    """The N-1 longest paragraphs whole, the longest first."""
+    flat = blocks.flatten()
+    pages = pc.list_parent_indices(blocks).to_numpy()
+    chosen = _longest(pc.utf8_length(flat).to_numpy(), pages, options.n - 1)
+    return _grouped(pages[chosen], flat.take(pa.array(chosen)), len(blocks))
+
+
+def full_text(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
+    """The whole text as one feature."""
+    texts = pc.binary_join(blocks, "\n")
+    return _grouped(np.arange(len(texts)), texts, len(texts))
+
+
+def around_full_stops(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
+    """The characters on both sides of the full stops that end the N-1 longest sentences."""
+    return pa.array(
+        [_around(text, options) for text in pc.binary_join(blocks, "\n").to_pylist()],
+        pa.list_(pa.string()),
+    )
+
+
+def _around(text: str, options: NewsClustersOptions) -> list[str]:
+    parts = [part for part in bare(pa.array(sentences(text), pa.string())).to_pylist() if part]
+    whole = "".join(parts)
+    ends = np.cumsum([len(part) for part in parts]).tolist()
+    longest = sorted(range(len(parts)), key=lambda each: -len(parts[each]))[: options.n - 1]
+    reach = options.reach
+    return [whole[max(ends[each] - reach, 0) : ends[each] + reach] for each in longest]
+
+
+def slices(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
+    """The text in N-1 slices of one length (the last may be shorter)."""
+    texts = bare(pc.binary_join(blocks, "\n")).to_pylist()
+    cut = []
+    for text in texts:
+        size = max(-(-len(text) // (options.n - 1)), 1)
+        cut.append([text[start : start + size] for start in range(0, len(text), size)])
+    return pa.array(cut, pa.list_(pa.string()))
+
+
+FEATURES = {
+    "longest-sentences": longest_sentences,
+    "paragraphs": longest_paragraphs,
+    "full-text": full_text,
+    "full-stops": around_full_stops,
+    "slices": slices,
+}
+
+
+def _long_enough(texts: pa.StringArray, minimum: int) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(
+        zero_copy_only=False
+    )
+    return found
+
+
+def _longest(
+    lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int
+) -> NDArray[np.int64]:
+    """Which are the `count` longest of each group, group by group, longest first."""
+    order = np.lexsort((-lengths, groups))
+    sorted_groups = groups[order]
+    starts = np.searchsorted(sorted_groups, sorted_groups)
+    chosen: NDArray[np.int64] = order[np.arange(order.size) - starts < count]
+    return chosen
+
+
+def _grouped(pages: NDArray[np.integer], values: pa.Array, count: int) -> pa.ListArray:
+    """Values as a list a page; `pages` rises."""
+    offsets = np.searchsorted(pages, np.arange(count + 1)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def _distinct(pages: NDArray[np.int64], values: NDArray[np.uint64], count: int) -> pa.ListArray:
+    """Each value of a page once, where it came first."""
+    _, first = np.unique(np.stack([pages.astype(np.uint64), values]), axis=1, return_index=True)
+    kept = np.sort(first)
+    return _grouped(pages[kept], pa.array(values[kept], pa.uint64()), count)

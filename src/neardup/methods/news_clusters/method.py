@@ -1,0 +1,226 @@
+"""`NewsClusters`: the five devices and the stores, put together as in the paper's figure 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+
+from neardup.kernels.feature_codes import common_symbols
+from neardup.kernels.sentences import count_sentences
+from neardup.methods.base import Method, State, Survey, verdicts
+from neardup.methods.news_clusters import content
+from neardup.methods.news_clusters.extractor import (
+    bare,
+    extract,
+    longest_sentences,
+    longest_title_part,
+)
+from neardup.methods.news_clusters.newsroom import UNDECIDED, Newsroom
+from neardup.methods.news_clusters.options import NewsClustersOptions
+from neardup.methods.news_clusters.page import NewsPage
+from neardup.methods.news_clusters.stores import Clock
+from neardup.model import Relation
+from neardup.schemas import ASSIGNED, KEYS
+from neardup.text.keywords import keyword_language, keywords
+from neardup.text.main_text import main_blocks
+from neardup.text.normalise import fold_batch, string_buffers
+from neardup.text.tokens import tokens_batch
+
+
+class NewsClusters(Method):
+    """Longest sentences as fingerprints, similar recent news for the rest."""
+
+    name = "news-clusters"
+    paper = "Liang & Wen 2017, multi-feature fingerprint clusters"
+    languages = "all"
+    cost = "about linear: a few look-ups a page, at most 50 comparisons"
+    Options = NewsClustersOptions
+    options: NewsClustersOptions
+    paper_preset = {  # noqa: RUF012
+        "title_part": False,
+        "stand_in": False,
+        "minimum_sentences": 0,
+        "common": 0,
+        "frequent": 0,
+    }
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema(
+            [
+                ("fingerprints", pa.list_(pa.uint64())),  # the title's first
+                ("title_words", pa.list_(pa.string())),
+                ("words", pa.list_(pa.uint32())),  # of the text, distinct, hashed, rising
+                ("counts", pa.list_(pa.uint16())),
+                ("sequence", pa.string()),  # of the text; only for the LCS
+                ("sentences", pa.int32()),
+                ("digest", pa.uint64()),  # of the text
+                ("time", pa.timestamp("us", tz="UTC")),
+            ]
+        )
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        blocks = main_blocks(pages)
+        texts = pc.binary_join(blocks, "\n")
+        titles = self._titles(pages["title"])
+        languages = [
+            keyword_language(*each)
+            for each in zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
+        ]
+        fingerprints = extract(titles, blocks, self.options)
+        vectors = content.count_words(keywords(texts, languages))
+        offsets = pa.array(vectors.offsets, pa.int32())
+        columns = [
+            fingerprints,
+            keywords(self._title_texts(titles, blocks), languages),
+            pa.ListArray.from_arrays(offsets, pa.array(vectors.words)),
+            pa.ListArray.from_arrays(offsets, pa.array(vectors.counts)),
+            self._sequences(texts),
+            pa.array(count_sentences(*string_buffers(texts))),
+            _digests(texts),
+            pages["time"],
+        ]
+        return pa.record_batch(columns, schema=self.feature_schema)
+
+    def _titles(self, titles: pa.StringArray) -> pa.StringArray:
+        if not self.options.title_part:
+            return titles
+        return pa.array([longest_title_part(title) for title in titles.to_pylist()], pa.string())
+
+    def _title_texts(self, titles: pa.StringArray, blocks: pa.ListArray) -> pa.StringArray:
+        """What gives the title words: the title, or what stands in for one."""
+        if not self.options.stand_in:
+            return titles
+        first = [(each or [""])[0] for each in longest_sentences(blocks, self.options).to_pylist()]
+        has_title = pc.greater(pc.utf8_length(bare(titles)), 0)
+        return pc.if_else(has_title, titles, pa.array(first, pa.string()))
+
+    def _sequences(self, texts: pa.StringArray) -> pa.StringArray:
+        if self.options.comparison != "lcs":
+            return pa.array([""] * len(texts), pa.string())
+        tokens = tokens_batch(fold_batch(texts))
+        return pa.array(
+            [content.as_sequence(each.values.to_numpy()) for each in tokens], pa.string()
+        )
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.and_(
+            pc.greater(pc.list_value_length(features["fingerprints"]), 0),
+            pc.greater_equal(features["sentences"], self.options.minimum_sentences),
+        )
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        enough = self.decidable(features)
+        rows = np.flatnonzero(enough.to_numpy(zero_copy_only=False))
+        lists = features["fingerprints"].filter(enough)
+        return pa.record_batch(
+            [rows[pc.list_parent_indices(lists).to_numpy()], lists.flatten()], schema=KEYS
+        )
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        """What Selector and Comparer would say if there were only these two pages."""
+        enough = pc.and_(self.decidable(left), self.decidable(right)).to_pylist()
+        same = pc.equal(left["digest"], right["digest"]).to_pylist()
+        common = common_symbols(*_ragged(left["fingerprints"]), *_ragged(right["fingerprints"]))
+        totals = np.maximum(
+            pc.list_value_length(left["fingerprints"]).to_numpy(),
+            pc.list_value_length(right["fingerprints"]).to_numpy(),
+        )
+        columns = (
+            enough,
+            same,
+            common.tolist(),
+            totals.tolist(),
+            self._values(left, right).tolist(),
+        )
+        found = [self._verdict(*row) for row in zip(*columns, strict=True)]
+        return verdicts(*zip(*found, strict=True)) if found else verdicts([], [], [])
+
+    def _values(self, left: pa.RecordBatch, right: pa.RecordBatch) -> NDArray[np.float64]:
+        """The Comparer's value of each pair."""
+        if self.options.comparison == "lcs":
+            sequences = left["sequence"].to_pylist(), right["sequence"].to_pylist()
+            return content.common_subsequences(*sequences)
+        rows = range(left.num_rows)
+        return content.cosines(_vectors(left), _vectors(right), rows, rows)
+
+    def _verdict(
+        self, enough: bool, same: bool, common: int, total: int, value: float
+    ) -> tuple[Relation, float | None, dict[str, object]]:
+        if not enough:
+            return Relation.UNDECIDED, None, {"why": "too little text to tell"}
+        measure = self.options.comparison
+        evidence: dict[str, object] = {
+            "why": f"{common} of {total} fingerprints in common; {measure} {value:.2f}",
+            "fingerprints": total,
+            "common": common,
+            measure: round(value, 4),
+        }
+        if same:
+            return Relation.SAME, 1.0, {**evidence, "why": "the main texts are the same"}
+        if common >= self.options.x:
+            return Relation.NEAR, common / total, evidence
+        near = value > self.options.k
+        return Relation.NEAR if near else Relation.DIFFERENT, value, evidence
+
+    def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
+        """Place each page in a cluster (`schemas.ASSIGNED`), one after another.
+
+        A page without a time takes the latest time seen so far as its own.
+        """
+        newsroom = Newsroom(state, self.options)
+        enough = self.decidable(features).to_pylist()
+        pages = self._pages(ids, features, Clock(state))
+        placed = [
+            newsroom.place(page) if is_enough else UNDECIDED
+            for is_enough, page in zip(enough, pages, strict=True)
+        ]
+        matches = pa.array([each.match for each in placed], pa.string())
+        rest = verdicts(
+            [each.relation for each in placed],
+            [each.similarity for each in placed],
+            [each.evidence for each in placed],
+        )
+        return pa.record_batch([matches, *rest.columns], schema=ASSIGNED)
+
+    def _pages(self, ids: pa.Array, features: pa.RecordBatch, clock: Clock) -> Iterator[NewsPage]:
+        vectors = _vectors(features)
+        times = features["time"].cast(pa.int64()).to_pylist()
+        columns = ("fingerprints", "title_words", "sequence", "digest")
+        rows = zip(*(features[name].to_pylist() for name in columns), strict=True)
+        for row, (page, stated, (prints, title_words, sequence, digest)) in enumerate(
+            zip(ids.to_pylist(), times, rows, strict=True)
+        ):
+            here = slice(vectors.offsets[row], vectors.offsets[row + 1])
+            words = vectors.words[here]
+            searched = self.options.candidates == "search"
+            yield NewsPage(
+                id=page,
+                time=clock.time_of(stated),
+                fingerprints=tuple(prints),
+                title_words=tuple(title_words),
+                content=sequence or content.pack(words, vectors.counts[here]),
+                text_words=tuple(map(str, words.tolist())) if searched else (),
+                digest=f"{digest:016x}",
+            )
+
+
+def _digests(texts: pa.StringArray) -> pa.Array:
+    values = [xxhash.xxh3_64_intdigest(text.as_buffer()) for text in bare(texts).cast(pa.binary())]
+    return pa.array(values, pa.uint64())
+
+
+def _vectors(features: pa.RecordBatch) -> content.Vectors:
+    words, offsets = _ragged(features["words"])
+    return content.Vectors(words, features["counts"].flatten().to_numpy(), offsets)
+
+
+def _ragged(lists: pa.ListArray) -> tuple[Any, NDArray[np.int64]]:
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    return lists.flatten().to_numpy(), offsets - offsets[0]
