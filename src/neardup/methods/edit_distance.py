@@ -1,0 +1,330 @@
+"""`edit-distance`: An and Cheng, Chinese duplicate pages by edit distance (seed 000).
+
+| in the paper | here |
+|---|---|
+| IV.B, the feature string: the character before each full stop | `feature_strings` |
+| definition 1, the minimum edit distance | rapidfuzz's `Levenshtein.distance` |
+| definition 2, `LCC = m - edit(Sour, Dest)` | `largest_common_count` |
+| definition 3, `OverlapFactor_i = LCC / length_i` | `EditDistance.judge` |
+| definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
+| VI, comparing all pairs | `EditDistance.candidates`, which need not look at them all |
+
+The filters of `candidates` and `keys` lose nothing. LCC counts characters that stay where they
+are, so it is at most what the two strings have in common as multisets, and that is at most the
+length n of the shorter one: both overlap factors are bounded before any distance is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from neardup.config import option
+from neardup.kernels.overlap_join import least_common, overlap_join
+from neardup.kernels.sentence_ends import han_before_stops, last_words
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.model import Relation
+from neardup.schemas import KEYS, PAIRS
+from neardup.text.normalise import fold_batch, string_buffers
+
+# A word is one symbol of the feature string: a code point of the private planes 15 and 16.
+PRIVATE_PLANES = 0xF0000
+PRIVATE_SYMBOLS = 0x20000
+
+
+@dataclass(frozen=True, slots=True)
+class EditDistanceOptions:
+    alpha: float = option(
+        0.8, "least overlap factor of the shorter feature string", minimum=0.01, maximum=1
+    )
+    beta: float = option(
+        0.8,
+        "least overlap factor of the longer one; less than alpha catches a page inside another",
+        minimum=0,
+        maximum=1,
+    )
+    epsilon: float = option(
+        0.2,
+        "added to alpha (up to 1) when both pages are on one host: sister pages share noise",
+        minimum=0,
+        maximum=1,
+    )
+    minimum_length: int = option(
+        5, "pages with a shorter feature string are undecided: it would fit by chance", minimum=1
+    )
+    words: bool = option(
+        True, "pages that are not in Chinese: the last word of each sentence is one symbol"
+    )
+    fold: bool = option(True, "take traditional and simplified, upper and lower case as one")
+    contained: bool = option(
+        False, "also look for pages inside longer ones (slower: lengths no longer tell)"
+    )
+
+
+class EditDistance(Method):
+    """Feature strings from sentence ends, compared by edit distance."""
+
+    name = "edit-distance"
+    paper = "An & Cheng: Chinese duplicate pages by edit distance"
+    languages = "Chinese; other languages by the last words of sentences"
+    cost = "all pairs that the filters leave; near linear where few pages are alike"
+    Options = EditDistanceOptions
+    options: EditDistanceOptions
+    paper_preset = {"minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema([("symbols", pa.string()), ("length", pa.int64()), ("host", pa.string())])
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        chinese = pc.equal(pages.column("script"), "Hani").to_numpy(zero_copy_only=False)
+        texts = pages.column("text")
+        strings = np.full(pages.num_rows, "", object)
+        strings[chinese] = feature_strings(_where(texts, chinese), fold=self.options.fold)
+        if self.options.words:
+            strings[~chinese] = feature_strings(
+                _where(texts, ~chinese), words=True, fold=self.options.fold
+            )
+        symbols = pa.array(strings, pa.string())
+        lengths = pc.utf8_length(symbols).cast(pa.int64())
+        return pa.record_batch([symbols, lengths, pages.column("host")], schema=self.feature_schema)
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(features.column("length"), self.options.minimum_length)
+
+    def least_overlap(self, same_host: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The alpha of each pair: raised by epsilon where both pages are on one host."""
+        raised = min(1.0, round(self.options.alpha + self.options.epsilon, 12))
+        return np.where(same_host, raised, self.options.alpha)
+
+    @property
+    def _beta(self) -> float:
+        """The beta of the filters."""
+        return 0.0 if self.options.contained else self.options.beta
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """Prefixes of the feature strings as multisets, a key for each band of lengths.
+
+        Any two strings that can be duplicates (`kernels.overlap_join` says why) share a key.
+        """
+        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
+        strings = features.column("symbols").take(pa.array(rows)).to_pylist()
+        keys = [self._keys_of(string) for string in strings]
+        counts = [len(each) for each in keys]
+        flat = np.array([key for each in keys for key in each], np.uint64)
+        return pa.record_batch([np.repeat(rows, counts), flat], schema=KEYS)
+
+    def _keys_of(self, string: str) -> list[int]:
+        bands = length_bands(len(string), self._beta)
+        members = sorted(xxhash.xxh3_64_intdigest(each.encode()) for each in numbered(string))
+        prefix = members[: len(members) - least_common(len(members), self._beta) + 1]
+        return [(member + band * 0x9E3779B97F4A7C15) % 2**64 for band in bands for member in prefix]
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """All pairs that are duplicates (or contained, if asked for), each once."""
+        length = features.column("length").to_numpy()
+        rows = np.flatnonzero(length >= self.options.minimum_length)
+        rows = rows[np.argsort(length[rows], kind="stable")]  # shortest first
+        strings = features.column("symbols").take(pa.array(rows))
+        members, offsets = ranked_members(strings.to_pylist())
+        sour, dest = overlap_join(members, offsets, self.options.alpha, self._beta)
+        chosen = self._verified(features, rows[sour], rows[dest])
+        pairs = np.sort(np.column_stack((rows[sour], rows[dest]))[chosen], axis=1)
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        return pa.record_batch([pairs[:, 0].copy(), pairs[:, 1].copy()], schema=PAIRS)
+
+    def _verified(
+        self, features: pa.Table, sour: NDArray[np.int64], dest: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which pairs pass definition 4; distances stop where they cannot."""
+        n, m = (features.column("length").to_numpy()[rows] for rows in (sour, dest))
+        lcc = largest_common_count(
+            features.column("symbols").take(pa.array(sour)),
+            features.column("symbols").take(pa.array(dest)),
+            least_share=self._beta,
+        )
+        alpha = self.least_overlap(_same_host(features, sour, dest))
+        passed: NDArray[np.bool_] = (lcc / n >= alpha) & (lcc / m >= self._beta)
+        return passed
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        lengths = np.stack([side.column("length").to_numpy() for side in (left, right)])
+        enough = (lengths >= self.options.minimum_length).all(axis=0)
+        n, m = lengths.min(axis=0), lengths.max(axis=0)
+        lcc = largest_common_count(left.column("symbols"), right.column("symbols"))
+        same_host = _equal_hosts(left.column("host"), right.column("host"))
+        alpha = self.least_overlap(same_host)
+        sour, dest = lcc / np.maximum(n, 1), lcc / np.maximum(m, 1)  # definition 3
+        near = (sour >= alpha) & (dest >= self.options.beta)  # definition 4
+        inside = (sour >= alpha) & ~near
+        relations = np.select(
+            [
+                ~enough,
+                near & (dest == 1),
+                near,
+                inside & (lengths[0] < m),
+                inside & (n < m),
+                inside,
+            ],
+            ["undecided", "same", "near", "contained", "contains", "overlap"],
+            "different",
+        )
+        columns = (enough, n, m, lcc, sour, dest, alpha, same_host)
+        rows = list(zip(*(each.tolist() for each in columns), strict=True))
+        return verdicts(
+            map(Relation, relations.tolist()),
+            [row[5] if row[0] else None for row in rows],
+            [self._evidence(*row) for row in rows],
+        )
+
+    def _evidence(
+        self,
+        enough: bool,
+        n: int,
+        m: int,
+        lcc: int,
+        sour: float,
+        dest: float,
+        alpha: float,
+        same_host: bool,
+    ) -> dict[str, object]:
+        if not enough:
+            return {"why": f"too few sentence ends to tell: {n}", "lengths": [n, m]}
+        host = " on one host" if same_host else ""
+        why = (
+            f"{lcc} sentence ends in common: {sour:.2f} of the shorter page's {n} "
+            f"(needs {alpha:.2f}{host}), {dest:.2f} of the longer one's {m} "
+            f"(needs {self.options.beta:.2f})"
+        )
+        overlaps = {"overlap_sour": round(sour, 6), "overlap_dest": round(dest, 6)}
+        return {"why": why, "lengths": [n, m], "lcc": lcc, **overlaps, "same_host": same_host}
+
+
+def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False) -> list[str]:
+    """IV.B: what stands before each full stop, in page order, one symbol each.
+
+    A Han character stands for itself; with `words` it is the last word of each sentence, and a
+    word of several letters is hashed to a private code point.
+    """
+    data, offsets = string_buffers(texts)
+    starts, ends, counts = (last_words if words else han_before_stops)(data, offsets)
+    view = data.data
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    found = pa.array([str(view[start:end], "utf-8") for start, end in spans], pa.string())
+    return _joined(_symbols(fold_batch(found) if fold else found), counts)
+
+
+def _where(texts: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
+    return texts.filter(pa.array(mask))
+
+
+def _symbols(words: pa.Array) -> NDArray[np.uint32]:
+    encoded = words.dictionary_encode()
+    symbols = np.array([_symbol(word) for word in encoded.dictionary.to_pylist()], np.uint32)
+    along: NDArray[np.uint32] = symbols[encoded.indices.to_numpy()]
+    return along
+
+
+def _symbol(word: str) -> int:
+    if len(word) == 1:
+        return ord(word)
+    return PRIVATE_PLANES + xxhash.xxh3_64_intdigest(word.encode()) % PRIVATE_SYMBOLS
+
+
+def _joined(symbols: NDArray[np.uint32], places: NDArray[np.int64]) -> list[str]:
+    parts = np.split(symbols.astype("<u4"), places[1:-1])
+    return [part.tobytes().decode("utf-32-le") for part in parts][: len(places) - 1]
+
+
+def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -> NDArray[np.int64]:
+    """Definition 2: LCC of each pair of strings; 0 where it is below `least_share` of the longer.
+
+    rapidfuzz's normalised similarity is LCC over the longer length, so the share is its cut-off,
+    set a hair lower because the exact comparison is the caller's.
+    """
+    lengths = [pc.utf8_length(side).to_numpy() for side in (one, two)]
+    shares = process.cpdist(
+        one.to_pylist(),
+        two.to_pylist(),
+        scorer=Levenshtein.normalized_similarity,
+        score_cutoff=max(0.0, least_share - 1e-6),
+        dtype=np.float64,
+    )
+    counts: NDArray[np.int64] = np.rint(shares * np.maximum(*lengths)).astype(np.int64)
+    return counts
+
+
+def ranked_members(strings: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`(members, offsets)` for the overlap join: symbols numbered apart, the rarest first."""
+    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
+    owners = np.repeat(np.arange(len(strings)), lengths)
+    sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits
+    fresh = np.concatenate(([True], sorted_by_code[1:] != sorted_by_code[:-1]))[: codes.size]
+    places = np.arange(codes.size)
+    nth = places - np.maximum.accumulate(np.where(fresh, places, 0))  # 0 for its first occurrence
+    _, kinds, counts = np.unique(
+        nth << 21 | sorted_by_code & 0x1FFFFF, return_inverse=True, return_counts=True
+    )
+    rank = np.empty(counts.size, np.int64)
+    rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
+    members = np.sort(owners << 32 | rank[kinds]) & 0xFFFFFFFF
+    return members, offsets
+
+
+def numbered(string: str) -> list[str]:
+    """The symbols of a string as a set: its second `a` is another member than its first."""
+    seen: dict[str, int] = {}
+    members = []
+    for symbol in string:
+        seen[symbol] = nth = seen.get(symbol, 0) + 1
+        members.append(f"{symbol}{nth}")
+    return members
+
+
+def length_bands(length: int, beta: float) -> tuple[int, ...]:
+    """Two bands of lengths; two strings with `n / m >= beta` always share one.
+
+    A band ends where a string is too long for the shortest string in it. So what is long enough
+    for a string is in its band or the next.
+    """
+    if beta == 0:
+        return (0,)
+    band, edge = 0, _next_edge(1, beta)
+    while length >= edge:
+        band, edge = band + 1, _next_edge(edge, beta)
+    return (band, band + 1)
+
+
+@cache
+def _next_edge(shortest: int, beta: float) -> int:
+    """The smallest length m with `shortest / m < beta`."""
+    edge = max(shortest + 1, math.floor(shortest / beta) - 1)
+    while shortest / edge >= beta:
+        edge += 1
+    return edge
+
+
+def _same_host(
+    features: pa.Table, one: NDArray[np.int64], two: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    hosts = features.column("host")
+    return _equal_hosts(hosts.take(pa.array(one)), hosts.take(pa.array(two)))
+
+
+def _equal_hosts(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
+    """A page without a host is on none."""
+    equal = pc.and_(pc.equal(one, two), pc.not_equal(one, ""))
+    same: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
+    return same

@@ -1,0 +1,259 @@
+"""`two-phase`: Gupta, Dixit and Sharma, page features and kth keyphrase fingerprints (seed 001).
+
+| in the paper | here |
+|---|---|
+| III.A, preprocessing: stop words, stems, counts | `TwoPhase.features` |
+| III.B and table 1, level 1: a score from five features, A1 to A5 | `TwoPhase.level_one` |
+| III.C, the fingerprint of every kth keyphrase | `every_kth`, `fingerprints` |
+| III.D, bit by bit; fewer than the threshold differ: near duplicate | `TwoPhase.judge` |
+
+Differences of counts are taken without their sign, and the keyword similarity is the share of
+common words among all distinct ones; table 1 prints neither clearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.kernels.level_one import common_counts, level_one_pairs
+from neardup.methods.all_pairs import check_page_count
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.model import Relation
+from neardup.schemas import KEYS, PAIRS
+from neardup.text.keywords import (
+    distinct_hashes,
+    keyword_language,
+    keywords,
+    lists_of,
+    word_hashes,
+)
+
+COUNTS = ("tables", "images", "anchors", "sentences")
+WIDTH = 16  # bits of a fingerprint
+PAIRS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhaseOptions:
+    a1: int = option(2, "tables: a point when they differ by less", minimum=0)
+    a2: int = option(2, "images: a point when they differ by less", minimum=0)
+    a3: int = option(2, "anchors: a point when they differ by less", minimum=0)
+    a4: int = option(2, "sentences: a point when they differ by less", minimum=0)
+    a5: float = option(
+        0.5, "keywords: a point when at least this share is common", minimum=0, maximum=1
+    )
+    score: int = option(3, "points, of 5, that lead to level 2", minimum=0, maximum=5)
+    k: int = option(6, "every kth keyphrase makes the fingerprint", minimum=1)
+    bits: int = option(
+        3, "near duplicates differ in fewer bits than this", minimum=1, maximum=WIDTH
+    )
+    fingerprint: Literal["simhash", "ascii-sum"] = option(
+        "simhash", "ascii-sum is the paper's: near sums may be many bits apart, far pages close"
+    )
+    minimum_keyphrases: int = option(
+        5, "pages with fewer kth keyphrases are undecided: too little for a fingerprint", minimum=1
+    )
+    maximum_pages: int = option(
+        20_000, "more pages than this are refused: every pair is looked at", minimum=2
+    )
+
+
+class TwoPhase(Method):
+    """A cheap filter on page features, then fingerprints of what passes."""
+
+    name = "two-phase"
+    paper = "Gupta, Dixit & Sharma: page features and kth keyphrase fingerprint"
+    languages = "English and others with stop words; Chinese by word segmentation"
+    cost = "all pairs at level 1"
+    Options = TwoPhaseOptions
+    options: TwoPhaseOptions
+    paper_preset = {"fingerprint": "ascii-sum", "minimum_keyphrases": 1}  # noqa: RUF012
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        counts = [(name, pa.int32()) for name in COUNTS]
+        words = [("keywords", pa.list_(pa.uint64())), ("keyphrases", pa.list_(pa.string()))]
+        return pa.schema([*counts, *words])
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
+        languages = [keyword_language(*each) for each in stated]
+        words = keywords(pages["text"], languages, stem=True)
+        columns = [pages[name] for name in COUNTS]
+        columns += [distinct_hashes(words), every_kth(words, self.options.k)]
+        return pa.record_batch(columns, schema=self.feature_schema)
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        keyphrases = pc.list_value_length(features.column("keyphrases"))
+        return pc.greater_equal(keyphrases, self.options.minimum_keyphrases)
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """Parts of the fingerprint, as many as differing bits are too many: one of them is equal.
+
+        For engines that go by keys; every page needs its fingerprint then.
+        """
+        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
+        marks = self._fingerprints(features.column("keyphrases").take(pa.array(rows)))
+        parts = np.array_split(np.arange(WIDTH), self.options.bits)
+        masks = np.array([np.sum(1 << part) for part in parts], np.uint64)
+        numbers = np.arange(len(parts), dtype=np.uint64) << np.uint64(WIDTH)
+        keys = marks.astype(np.uint64)[:, None] & masks | numbers
+        return pa.record_batch([np.repeat(rows, len(parts)), keys.ravel()], schema=KEYS)
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs that pass both levels; fingerprints only of pages that pass level 1."""
+        [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
+        rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
+        check_page_count(self.name, rows.size, self.options.maximum_pages)
+        pages = batch.take(pa.array(rows))
+        marks = np.zeros(rows.size, np.uint16)
+        marked = np.zeros(rows.size, np.bool_)
+        found = [np.empty((0, 2), np.int64)]
+        for left, right in self._passing_level_one(pages):
+            fresh = np.setdiff1d(np.union1d(left, right), np.flatnonzero(marked))
+            marks[fresh] = self._fingerprints(pages["keyphrases"].take(pa.array(fresh)))
+            marked[fresh] = True
+            near = np.bitwise_count(marks[left] ^ marks[right]) < self.options.bits
+            found.append(np.column_stack((left[near], right[near])))
+        pairs = rows[np.concatenate(found)]
+        return pa.record_batch([pairs[:, 0].copy(), pairs[:, 1].copy()], schema=PAIRS)
+
+    def _passing_level_one(
+        self, pages: pa.RecordBatch
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Pairs of rows that reach the score, some rows at a time."""
+        counts = np.ascontiguousarray(_counts(pages).T)
+        words, offsets = _flat(pages["keywords"])
+        step = max(1, PAIRS_AT_ONCE // max(1, pages.num_rows))
+        for first in range(0, pages.num_rows, step):
+            last = min(first + step, pages.num_rows)
+            options = self.options
+            yield level_one_pairs(
+                counts, self._limits(), words, offsets, options.a5, options.score, first, last
+            )
+
+    def _limits(self) -> NDArray[np.float64]:
+        return np.array(
+            [self.options.a1, self.options.a2, self.options.a3, self.options.a4], np.float64
+        )
+
+    def _fingerprints(self, keyphrases: pa.ListArray) -> NDArray[np.uint16]:
+        return fingerprints(keyphrases, self.options.fingerprint)
+
+    def level_one(
+        self, left: pa.RecordBatch, right: pa.RecordBatch
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Table 1: the score and the keyword similarity of each pair of rows."""
+        near = np.abs(_counts(left) - _counts(right)) < self._limits()[:, None]
+        common = common_counts(*_flat(left["keywords"]), *_flat(right["keywords"]))
+        sizes = [pc.list_value_length(side["keywords"]).to_numpy() for side in (left, right)]
+        similarity = common / np.maximum(sizes[0] + sizes[1] - common, 1)
+        return near.sum(axis=0) + (similarity >= self.options.a5), similarity
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        enough = pc.and_(self.decidable(left), self.decidable(right)).to_numpy(zero_copy_only=False)
+        score, similarity = self.level_one(left, right)
+        passed = enough & (score >= self.options.score)
+        marks = [self._marks(side, passed) for side in (left, right)]
+        differing = np.bitwise_count(marks[0] ^ marks[1]).astype(np.int64)
+        columns = (enough, passed, differing, score, similarity, *marks)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        return verdicts(
+            [self._relation(*row[:3]) for row in rows],
+            [_similarity(*row[:3]) for row in rows],
+            [_evidence(*row) for row in rows],
+        )
+
+    def _marks(self, side: pa.RecordBatch, passed: NDArray[np.bool_]) -> NDArray[np.uint16]:
+        """The fingerprints of pages that passed level 1; 0 for the others."""
+        marks = np.zeros(side.num_rows, np.uint16)
+        marks[passed] = self._fingerprints(side["keyphrases"].filter(pa.array(passed)))
+        return marks
+
+    def _relation(self, enough: bool, passed: bool, differing: int) -> Relation:
+        if not enough:
+            return Relation.UNDECIDED
+        near = passed and differing < self.options.bits
+        return Relation.NEAR if near else Relation.DIFFERENT
+
+
+def every_kth(words: pa.ListArray, k: int) -> pa.ListArray:
+    """The kth, 2kth, 3kth ... word of each list."""
+    rows = pc.list_parent_indices(words).to_numpy()
+    lengths = pc.list_value_length(words).to_numpy()
+    starts = np.cumsum(lengths) - lengths
+    chosen = (np.arange(rows.size) - starts[rows] + 1) % k == 0
+    return lists_of(rows[chosen], words.flatten().filter(pa.array(chosen)), len(words))
+
+
+def fingerprints(keyphrases: pa.ListArray, kind: str) -> NDArray[np.uint16]:
+    """A 16-bit number for each list of keyphrases."""
+    rows = pc.list_parent_indices(keyphrases).to_numpy()
+    return (ascii_sums if kind == "ascii-sum" else simhashes)(
+        rows, keyphrases.flatten(), len(keyphrases)
+    )
+
+
+def ascii_sums(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
+    """III.C: the codes of the first characters, added up; sums wrap at 65,536."""
+    first = pc.utf8_slice_codeunits(words, 0, 1).to_pylist()
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, rows, [ord(character) for character in first])
+    wrapped: NDArray[np.uint16] = (sums % 2**WIDTH).astype(np.uint16)
+    return wrapped
+
+
+def simhashes(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
+    """Each bit as most of the words' hashes have it, so that close sets give close numbers."""
+    places = np.arange(WIDTH)
+    bits = (word_hashes(words)[:, None] >> places.astype(np.uint64)).astype(np.int64) & 1
+    votes = np.zeros((count, WIDTH), np.int64)
+    np.add.at(votes, rows, 2 * bits - 1)
+    marks: NDArray[np.uint16] = ((votes > 0) << places).sum(axis=1).astype(np.uint16)
+    return marks
+
+
+def _counts(pages: pa.RecordBatch) -> NDArray[np.int32]:
+    return np.stack([pages[name].to_numpy() for name in COUNTS])
+
+
+def _flat(lists: pa.ListArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    lengths = pc.list_value_length(lists).to_numpy()
+    return lists.flatten().to_numpy(), np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema)
+
+
+def _similarity(enough: bool, passed: bool, differing: int) -> float | None:
+    if not enough:
+        return None
+    return 1 - differing / WIDTH if passed else 0.0
+
+
+def _evidence(
+    enough: bool,
+    passed: bool,
+    differing: int,
+    score: int,
+    similarity: float,
+    left: int,
+    right: int,
+) -> dict[str, object]:
+    told: dict[str, object] = {"score": score, "keyword_similarity": round(similarity, 6)}
+    if not enough:
+        return {"why": "too few keyphrases to tell", **told}
+    if not passed:
+        return {"why": f"level 1 score {score} of 5: not enough for level 2", **told}
+    why = f"level 1 score {score} of 5; {differing} of {WIDTH} bits differ"
+    marks = [f"{mark:0{WIDTH}b}" for mark in (left, right)]
+    return {"why": why, **told, "bits": differing, "fingerprints": marks}

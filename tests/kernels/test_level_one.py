@@ -1,0 +1,62 @@
+"""Level 1 of two-phase: kernel against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.kernels.level_one import MOST, common_counts, level_one_pairs
+from neardup.kernels.reference import level_one as reference
+
+pages = st.tuples(
+    st.lists(st.integers(0, 4), min_size=4, max_size=4), st.sets(st.integers(0, 9), max_size=8)
+)
+
+
+def flat(sets: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
+    values = [value for each in sets for value in sorted(each)]
+    return np.array(values, np.uint64), np.cumsum([0, *map(len, sets)]).astype(np.int64)
+
+
+@given(
+    st.lists(pages, max_size=12),
+    st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=4, max_size=4),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.integers(0, 5),
+    st.integers(1, 5),
+)
+def test_pairs_equal_the_plain_reading(
+    drawn: list[tuple[list[int], set[int]]],
+    limits: list[float],
+    share: float,
+    score: int,
+    step: int,
+) -> None:
+    counts = [page[0] for page in drawn]
+    words = [page[1] for page in drawn]
+    array = np.array(counts, np.int32).reshape(-1, 4)
+    found = []
+    for first in range(0, len(drawn), step):  # in blocks of rows, as the method does
+        last = min(first + step, len(drawn))
+        left, right = level_one_pairs(
+            array, np.array(limits), *flat(words), share, score, first, last
+        )
+        found += list(zip(left.tolist(), right.tolist(), strict=True))
+    assert found == reference.level_one_pairs(counts, limits, words, share, score)
+
+
+@given(st.lists(st.tuples(st.sets(st.integers(0, 20)), st.sets(st.integers(0, 20)))))
+def test_common_counts(pairs: list[tuple[set[int], set[int]]]) -> None:
+    found = common_counts(*flat([one for one, _ in pairs]), *flat([two for _, two in pairs]))
+    assert found.tolist() == [len(one & two) for one, two in pairs]
+
+
+def test_many_pairs_outgrow_the_first_room() -> None:
+    count = 400  # 79,800 pairs
+    assert count * (count - 1) // 2 > MOST
+    words, offsets = np.empty(0, np.uint64), np.zeros(count + 1, np.int64)
+    left, right = level_one_pairs(
+        np.zeros((count, 4), np.int32), np.full(4, 2.0), words, offsets, 0.5, 3, 0, count
+    )
+    assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == count * (count - 1) // 2

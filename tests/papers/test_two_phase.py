@@ -1,0 +1,252 @@
+"""two-phase: tables 2 to 5 of the paper, and the rule on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.config import build_options
+from neardup.errors import UsageError
+from neardup.methods.base import ProposesCandidates
+from neardup.methods.two_phase import TwoPhase, TwoPhaseOptions, every_kth, fingerprints
+from neardup.model import Relation
+from neardup.text.keywords import distinct_hashes
+from page_batches import judge_one, page_batch, pair_set
+
+# Tables 2 and 5
+KEYWORDS = {
+    "WP1": "Web, Search, Engine, Software, information, mine, data, editor, crawler, database, "
+    "WWW, System, design, user, index, huge, site, directory",
+    "WP2": "Search, Engine, document, keywords, list, Google, Bing, list, specific, WWW",
+    "WP3": "Internet, Search, Engine, program, information, crawler, index, Bing, WWW, directory, "
+    "index",
+    "new": "Search, Engine, Mine, data, information, user, index, site, repository, crawler, "
+    "google, Bing, keywords",
+}
+# Tables 3 and 5: tables, images, anchors, sentences
+COUNTS = {"WP1": (0, 2, 6, 6), "WP2": (0, 1, 9, 4), "WP3": (0, 2, 5, 5), "new": (0, 2, 8, 6)}
+# Tables 4 and 5
+FINGERPRINTS = {
+    "WP1": 0b0010010011100111,
+    "WP2": 0b1001011100011110,
+    "WP3": 0b0001111000111110,
+    "new": 0b0010110011100011,
+}
+STORED = ("WP1", "WP2", "WP3")
+
+
+class AsPrinted(TwoPhase):
+    """The paper's fingerprints in the place of ours: the printed rule does not give them."""
+
+    def _fingerprints(self, keyphrases: pa.ListArray) -> np.ndarray:
+        return np.array([FINGERPRINTS[words[0]] for words in keyphrases.to_pylist()], np.uint16)
+
+
+def method(cls: type[TwoPhase] = TwoPhase, **values: object) -> TwoPhase:
+    return cls(build_options(TwoPhaseOptions, values, owner="two-phase"))
+
+
+def paper(cls: type[TwoPhase] = TwoPhase) -> TwoPhase:
+    return method(cls, **TwoPhase.paper_preset)
+
+
+def printed_features(names: tuple[str, ...]) -> pa.RecordBatch:
+    words = pa.array([KEYWORDS[name].lower().split(", ") for name in names])
+    counts = [
+        pa.array(column, pa.int32()) for column in zip(*(COUNTS[n] for n in names), strict=True)
+    ]
+    columns = [*counts, distinct_hashes(words), pa.array([[name] for name in names])]
+    return pa.record_batch(columns, schema=TwoPhase().feature_schema)
+
+
+# The worked example
+
+
+def test_all_three_stored_pages_score_three_at_level_one() -> None:
+    stored, new = printed_features(STORED), printed_features(("new",) * 3)
+    scores, _ = paper().level_one(new, stored)
+    assert scores.tolist() == [3, 3, 3]
+
+
+def test_differing_bits_are_2_13_and_9_and_only_wp1_is_duplicated() -> None:
+    stored, new = printed_features(STORED), printed_features(("new",) * 3)
+    found = [
+        judge_one(paper(AsPrinted), new.slice(row, 1), stored.slice(row, 1)) for row in range(3)
+    ]
+    assert [verdict.evidence["bits"] for verdict in found] == [2, 13, 9]
+    assert [verdict.relation for verdict in found] == [
+        Relation.NEAR,
+        Relation.DIFFERENT,
+        Relation.DIFFERENT,
+    ]
+    assert [verdict.similarity for verdict in found] == [1 - 2 / 16, 1 - 13 / 16, 1 - 9 / 16]
+    assert found[0].evidence["why"] == "level 1 score 3 of 5; 2 of 16 bits differ"
+
+
+def test_candidates_of_the_worked_example() -> None:
+    features = pa.Table.from_batches([printed_features((*STORED, "new"))])
+    assert pair_set(paper(AsPrinted).candidates(features)) == {(0, 3)}
+
+
+# Level 1
+
+
+def test_a_difference_must_be_less_than_its_limit() -> None:
+    def row(tables: int) -> pa.RecordBatch:
+        columns = [[tables], [0], [0], [0], [[1, 2]], [["a"] * 9]]
+        return pa.record_batch(columns, schema=TwoPhase().feature_schema)
+
+    assert method().level_one(row(0), row(1))[0].tolist() == [5]
+    assert method().level_one(row(0), row(2))[0].tolist() == [4]
+    assert method().level_one(row(2), row(0))[0].tolist() == [4]
+
+
+def test_keyword_similarity_is_common_over_all_distinct() -> None:
+    def row(words: list[int]) -> pa.RecordBatch:
+        columns = [[0], [0], [0], [0], [words], [["a"] * 9]]
+        return pa.record_batch(columns, schema=TwoPhase().feature_schema)
+
+    score, similarity = method().level_one(row([1, 2, 3]), row([2, 3, 4]))  # 2 of 4
+    assert (score.tolist(), similarity.tolist()) == ([5], [0.5])
+    score, similarity = method().level_one(row([1, 2, 3]), row([3, 4]))  # 1 of 4
+    assert (score.tolist(), similarity.tolist()) == ([4], [0.25])
+
+
+def test_a_pair_that_fails_level_one_has_similarity_zero() -> None:
+    columns = [[0, 9], [0, 9], [0, 9], [0, 0], [[1], [1]], [["a"] * 9, ["a"] * 9]]
+    features = pa.record_batch(columns, schema=TwoPhase().feature_schema)
+    found = judge_one(method(), features.slice(0, 1), features.slice(1, 1))
+    assert (found.relation, found.similarity) == (Relation.DIFFERENT, 0.0)
+    assert found.evidence["why"] == "level 1 score 2 of 5: not enough for level 2"
+
+
+# Level 2
+
+
+def test_every_sixth_keyphrase_with_repeats() -> None:
+    words = pa.array([KEYWORDS[name].split(", ") for name in STORED])
+    assert every_kth(words, 6).to_pylist() == [
+        ["mine", "System", "directory"],
+        ["Google"],
+        ["crawler"],
+    ]
+    assert every_kth(words.slice(1), 5).to_pylist() == [
+        ["list", "WWW"],
+        ["information", "directory"],
+    ]
+
+
+def test_ascii_sum_adds_the_codes_of_first_characters() -> None:
+    lists = pa.array([["mine", "system", "directory"], ["a"], ["b"], [], ["丂"] * 4])
+    # m 109 + s 115 + d 100; four times 19,970 wraps at 65,536
+    expected = [324, 97, 98, 0, 4 * 0x4E02 - 65_536]
+    assert fingerprints(lists, "ascii-sum").tolist() == expected
+
+
+def test_near_sums_may_be_far_apart_which_is_why_simhash_is_the_default() -> None:
+    sums = fingerprints(pa.array([["\x7f", "\x80"], ["\x80", "\x80"]]), "ascii-sum")
+    assert sums.tolist() == [255, 256]
+    assert int(np.bitwise_count(sums[0] ^ sums[1])) == 9
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["web", "page", "搜索", "index"]), max_size=9), max_size=6)
+)
+def test_simhash_takes_each_bit_by_majority_and_ignores_order(lists: list[list[str]]) -> None:
+    array = pa.array(lists, pa.list_(pa.string()))
+    turned = pa.array([words[::-1] for words in lists], pa.list_(pa.string()))
+    assert fingerprints(array, "simhash").tolist() == fingerprints(turned, "simhash").tolist()
+    alone = {
+        word: int(fingerprints(pa.array([[word]]), "simhash")[0])
+        for word in {each for words in lists for each in words}
+    }
+    for words, mark in zip(lists, fingerprints(array, "simhash").tolist(), strict=True):
+        votes = [sum(1 if alone[word] >> bit & 1 else -1 for word in words) for bit in range(16)]
+        assert mark == sum(1 << bit for bit, vote in enumerate(votes) if vote > 0)
+
+
+# Pages
+
+
+ARTICLE = " ".join(f"engine{number % 37} crawls page{number % 23} quickly." for number in range(30))
+
+
+def test_features_of_pages() -> None:
+    pages = page_batch(
+        ["The engines are mining data.", "搜索引擎在北京发布。"],
+        script=["Latn", "Hani"],
+        language=["en", "en"],
+        tables=[1, 0],
+        images=[2, 0],
+        anchors=[3, 0],
+        sentences=[1, 1],
+    )
+    features = method(k=1).features(pages)
+    assert features["keyphrases"].to_pylist() == [
+        ["engin", "mine", "data"],
+        ["搜索引擎", "北京", "发布"],
+    ]
+    assert [features[name][0].as_py() for name in ("tables", "images", "anchors", "sentences")] == [
+        1,
+        2,
+        3,
+        1,
+    ]
+    assert [
+        row for at in range(2) for row in method(k=1).features(pages.slice(at, 1)).to_pylist()
+    ] == (features.to_pylist())
+
+
+def test_a_page_with_enough_text_duplicates_itself() -> None:
+    features = method().features(page_batch([ARTICLE], script=["Latn"]))
+    found = judge_one(method(), features, features)
+    assert (found.relation, found.similarity) == (Relation.NEAR, 1.0)
+
+
+def test_a_page_without_keyphrases_is_undecided_even_against_itself() -> None:
+    features = paper().features(page_batch(["One two of the five."], script=["Latn"]))
+    assert paper().decidable(features).to_pylist() == [False]
+    found = judge_one(paper(), features, features)
+    assert (found.relation, found.similarity) == (Relation.UNDECIDED, None)
+    assert paper().keys(features).num_rows == 0
+
+
+def test_too_many_pages_are_refused_in_words() -> None:
+    features = pa.Table.from_batches([printed_features(STORED)])
+    with pytest.raises(UsageError, match="3 pages are more than its maximum_pages of 2"):
+        method(maximum_pages=2, minimum_keyphrases=1).candidates(features)
+
+
+rows = st.fixed_dictionaries(
+    {
+        **{name: st.integers(0, 4) for name in ("tables", "images", "anchors", "sentences")},
+        "keywords": st.sets(st.integers(0, 6)).map(sorted),
+        "keyphrases": st.lists(st.sampled_from("abcdefgh"), max_size=4),
+    }
+)
+
+
+@given(st.lists(rows, max_size=12), st.sampled_from(["simhash", "ascii-sum"]), st.integers(1, 16))
+def test_candidates_and_keys_lose_no_duplicate(
+    drawn: list[dict[str, object]], kind: str, bits: int
+) -> None:
+    chosen = method(fingerprint=kind, bits=bits, minimum_keyphrases=1)
+    assert isinstance(chosen, ProposesCandidates)
+    features = pa.RecordBatch.from_pylist(drawn, chosen.feature_schema)
+    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    keys = chosen.keys(features)
+    of_row: dict[int, set[int]] = {row: set() for row in range(len(drawn))}
+    for row, key in zip(keys["row"].to_pylist(), keys["key"].to_pylist(), strict=True):
+        of_row[row].add(key)
+    for left in range(len(drawn)):
+        for right in range(left + 1, len(drawn)):
+            one, two = features.slice(left, 1), features.slice(right, 1)
+            found = judge_one(chosen, one, two)
+            back = judge_one(chosen, two, one)
+            assert (found.relation, found.similarity) == (back.relation, back.similarity)
+            assert (found.relation is Relation.NEAR) == ((left, right) in proposed)
+            if found.relation is Relation.NEAR:
+                assert of_row[left] & of_row[right]
