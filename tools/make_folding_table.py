@@ -90,7 +90,7 @@ def character_classes() -> NDArray[np.uint8]:
 
 # Default_Ignorable_Code_Point (which `unicodedata` does not know): zero-width characters, the soft
 # hyphen, bidi controls, variation selectors, fillers, tags; and the annotation characters.
-IGNORABLE = (
+IGNORABLE_RANGES = (
     (0xAD, 0xAD),
     (0x34F, 0x34F),
     (0x61C, 0x61C),
@@ -109,14 +109,13 @@ IGNORABLE = (
     (0x1D173, 0x1D17A),
     (0xE0000, 0xE0FFF),
 )
+IGNORABLE = {chr(code) for first, last in IGNORABLE_RANGES for code in range(first, last + 1)}
 
 
 def is_dropped(character: str) -> bool:
     """Whether folding removes the character."""
-    code = ord(character)
-    if any(first <= code <= last for first, last in IGNORABLE):
-        return True
-    return unicodedata.category(character) == "Cc" and not character.isspace()
+    is_control = unicodedata.category(character) == "Cc" and not character.isspace()
+    return character in IGNORABLE or is_control
 
 
 def folded(character: str, simplify: Callable[[str], str]) -> str:
@@ -172,7 +171,7 @@ def folding_table() -> dict[str, NDArray[np.generic]]:
     actions = np.zeros(CODE_POINTS, np.uint16)
     for code in range(CODE_POINTS):
         character = chr(code)
-        if 0xD800 <= code < 0xE000:
+        if unicodedata.category(character) in ("Cn", "Co", "Cs") and character not in IGNORABLE:
             continue
         text = folded(character, simplify)
         if text != character:
@@ -195,7 +194,7 @@ def folding_table() -> dict[str, NDArray[np.generic]]:
 
 
 def in_pages(table: NDArray[np.generic]) -> tuple[NDArray[np.uint16], NDArray[np.generic]]:
-    """The table in pages of 256, equal pages stored once: `pages[index[c >> 8] * 256 + c % 256]`."""
+    """In pages of 256, equal pages stored once: `pages[index[c >> 8] * 256 + c % 256]`."""
     pages, index = np.unique(table.reshape(-1, 256), axis=0, return_inverse=True)
     # The page of ASCII comes first, so that its class is `pages[byte]`.
     first = index[0]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hypothesis import given
-from unicode_text import buffers, documents
 
 from neardup.kernels.reference import scripts as reference
 from neardup.kernels.scripts import SCRIPTS, count_scripts
+from unicode_text import buffers, documents
 
 
 @given(documents)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
-from unicode_text import buffers, documents, slices
 
 from neardup.kernels.reference import sentences as reference
 from neardup.kernels.sentences import count_sentences, sentence_spans
+from unicode_text import buffers, documents, slices
 
 
 @given(documents)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
-from unicode_text import buffers, documents, slices
 
 from neardup.kernels.reference import tokens as reference
 from neardup.kernels.tokens import token_hashes, token_spans
+from unicode_text import buffers, documents, slices
 
 
 @given(documents)

@@ -61,11 +61,22 @@ class FoldingTable(NamedTuple):
 def folding_table() -> FoldingTable:
     """The shipped table, read once."""
     arrays = table("folding")
-    keys = arrays["pairs"][:, 0].astype(np.int64) << 21 | arrays["pairs"][:, 1]
+    firsts, seconds = arrays["pairs"].astype(np.int64).T
+    keys = firsts << 21 | seconds
     composites = arrays["composites"].astype(np.int64)
     order = np.argsort(composites)
-    plain = (arrays[name] for name in FoldingTable._fields[:6])
-    return FoldingTable(*plain, keys, composites, composites[order], keys[order])  # type: ignore[arg-type]
+    return FoldingTable(
+        action_index=arrays["action_index"].astype(np.uint16),
+        action_pages=arrays["action_pages"].astype(np.uint16),
+        starts=arrays["starts"].astype(np.int32),
+        codes=arrays["codes"].astype(np.int32),
+        class_index=arrays["class_index"].astype(np.uint16),
+        class_pages=arrays["class_pages"].astype(np.uint8),
+        pair_keys=keys,
+        pair_composites=composites,
+        composites=composites[order],
+        composite_keys=keys[order],
+    )
 
 
 def fold(
@@ -83,7 +94,7 @@ def _fold(
     out = np.empty(offsets[-1] - offsets[0] + PIECE_BYTES, np.uint8)
     group = np.empty(PIECE_CODES, np.int64)  # a character and what may join it
     scratch = np.empty(LONGEST_DECOMPOSITION * len(group), np.int64)
-    ascii = _ascii_actions(tables)
+    plain = _ascii_actions(tables)
     size = 0  # bytes written
     for document in range(len(offsets) - 1):
         at, end = offsets[document], offsets[document + 1]
@@ -102,7 +113,7 @@ def _fold(
                 break
             piece = (at, min(at + PIECE, end), end)
             at, size, line, gap, grouped = _fold_piece(
-                data, piece, out, size, line, gap, group, grouped, scratch, ascii, tables
+                data, piece, out, size, line, gap, group, grouped, scratch, plain, tables
             )
         ends[document + 1] = size
     return out[:size].copy(), ends
@@ -119,7 +130,7 @@ def _fold_piece(
     group: NDArray[np.int64],
     grouped: int,
     scratch: NDArray[np.int64],
-    ascii: NDArray[np.uint8],
+    plain: NDArray[np.uint8],
     tables: FoldingTable,
 ) -> tuple[int, int, int, bool, int]:
     """Fold the characters that begin in one piece; where it got to and the state to go on with.
@@ -129,7 +140,7 @@ def _fold_piece(
     at, stop, end = piece
     while at < stop:
         if data[at] < 0x80 and not grouped:
-            byte = ascii[data[at]]
+            byte = plain[data[at]]
             at += 1
             if byte > SPACE:
                 if gap:
@@ -148,16 +159,14 @@ def _fold_piece(
             continue
         code, width = code_point_at(data, at, end)
         at += width
-        action = np.int64(
-            tables.action_pages[np.int64(tables.action_index[code >> 8]) << 8 | code & 255]
-        )
+        action = int(tables.action_pages[int(tables.action_index[code >> 8]) << 8 | code & 255])
         first, last = 0, 1
         if action > JOINING:
-            first, last = np.int64(tables.starts[action]), np.int64(tables.starts[action + 1])
+            first, last = int(tables.starts[action]), int(tables.starts[action + 1])
         for step in range(first, last):
             joins = action == JOINING
             if action > JOINING:
-                code = np.int64(tables.codes[step])
+                code = int(tables.codes[step])
                 joins = _class_of(code, tables) > 0
             if grouped and not joins:
                 size = _write_group(out, size, group, grouped, scratch, tables)
@@ -190,14 +199,14 @@ def _fold_piece(
 @kernel
 def _ascii_actions(tables: FoldingTable) -> NDArray[np.uint8]:
     """What each ASCII character becomes: one character, or 0 for nothing."""
-    ascii = np.zeros(0x80, np.uint8)
+    plain = np.zeros(0x80, np.uint8)
     for code in range(0x80):
         action = tables.action_pages[code]
         if action == UNCHANGED:
-            ascii[code] = code
+            plain[code] = code
         elif tables.starts[action + 1] > tables.starts[action]:
-            ascii[code] = tables.codes[tables.starts[action]]
-    return ascii
+            plain[code] = tables.codes[tables.starts[action]]
+    return plain
 
 
 @kernel
@@ -209,7 +218,7 @@ def _larger(out: NDArray[np.uint8], size: int, room: int) -> NDArray[np.uint8]:
 
 @kernel
 def _class_of(code: int, tables: FoldingTable) -> int:
-    return np.int64(tables.class_pages[np.int64(tables.class_index[code >> 8]) << 8 | code & 255])
+    return int(tables.class_pages[int(tables.class_index[code >> 8]) << 8 | code & 255])
 
 
 @kernel
@@ -300,7 +309,7 @@ def _put_in_order(codes: NDArray[np.int64], tables: FoldingTable) -> None:
         combining = _class_of(code, tables)
         if combining == JOINING_STARTER:
             combining = 0
-        ordered = ordered and (combining == 0 or before <= combining)
+        ordered = ordered and bool(combining == 0 or before <= combining)
         before = combining
     if ordered:
         return
@@ -350,5 +359,5 @@ def _composite(first: int, second: int, tables: FoldingTable) -> int:
     key = first << 21 | second
     place = np.searchsorted(tables.pair_keys, key)
     if place < len(tables.pair_keys) and tables.pair_keys[place] == key:
-        return tables.pair_composites[place]
+        return int(tables.pair_composites[place])
     return 0

@@ -50,6 +50,6 @@ def _count(
                 at += 1
             else:
                 code, size = code_point_at(data, at, end)
-                row[pages[np.int64(index[code >> 8]) << 8 | code & 255] & SCRIPT_BITS] += 1
+                row[pages[int(index[code >> 8]) << 8 | code & 255] & SCRIPT_BITS] += 1
                 at += size
     return counts[:, :11].copy()

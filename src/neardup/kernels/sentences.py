@@ -152,7 +152,7 @@ def _scan(
                 start = last = at
         else:
             last = at
-            if role == WORD or role == SINGLE:
+            if role in (WORD, SINGLE):
                 content = True
                 letters = letters or kind & NO_SCRIPT != NO_SCRIPT
             elif content and role == NOTHING:
@@ -185,15 +185,17 @@ def _scan(
 
 @kernel
 def _class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> np.uint8:
-    if code < 0x80:
-        return pages[code]
-    return pages[np.int64(index[code >> 8]) << 8 | code & 255]
+    place = code
+    if code >= 0x80:
+        place = int(index[code >> 8]) << 8 | code & 255
+    kind: np.uint8 = pages[place]
+    return kind
 
 
 @kernel
 def _strength(code: int, before: np.uint8) -> int:
     """Whether a character ends a sentence: always, before a space, or never."""
-    if code == STOP or code == EXCLAMATION or code == QUESTION or code == ELLIPSIS:
+    if code in (STOP, EXCLAMATION, QUESTION, ELLIPSIS):
         return BEFORE_SPACE
     if code == FULL_WIDTH_STOP:
         is_digit = before >> 4 & 7 == WORD and before & NO_SCRIPT == NO_SCRIPT
@@ -243,10 +245,10 @@ def _may_end(
             return True
         if kind >> 4 & 7 != SPACE:
             if spaced:
-                return kind & LOWER_CASE == 0
+                return bool(kind & LOWER_CASE == 0)
             script = kind & NO_SCRIPT
-            return (terminator == EXCLAMATION or terminator == QUESTION) and (
-                script == HAN or script == KANA or _is_among(code, OPENING)
+            return terminator in (EXCLAMATION, QUESTION) and (
+                script in (HAN, KANA) or _is_among(code, OPENING)
             )
         spaced = True
         at += size
@@ -301,6 +303,6 @@ def _digit_follows(
         code, size = code_point_at(data, at, end)
         kind = _class_of(code, index, pages)
         if kind >> 4 & 7 != SPACE:
-            return kind >> 4 & 7 == WORD and kind & NO_SCRIPT == NO_SCRIPT
+            return bool(kind >> 4 & 7 == WORD and kind & NO_SCRIPT == NO_SCRIPT)
         at += size
     return False

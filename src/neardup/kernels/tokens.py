@@ -88,7 +88,7 @@ def _spans(
 def _most_tokens(offsets: NDArray[np.int64]) -> int:
     """Room enough: two words have a byte between them, and a single character is three bytes or
     more, so n bytes hold (n + 1) / 2 tokens at most."""
-    return (offsets[-1] - offsets[0]) // 2 + len(offsets)
+    return int(offsets[-1] - offsets[0]) // 2 + len(offsets)
 
 
 @kernel
@@ -123,7 +123,7 @@ def _scan(
         role = _role(code, index, pages)
         start = at
         at += size
-        if role != WORD and role != SINGLE:
+        if role not in (WORD, SINGLE):
             continue
         state = FNV_START
         for step in range(start, at):
@@ -156,5 +156,5 @@ def _scan(
 @kernel
 def _role(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
     if code < 0x80:
-        return np.int64(pages[code]) >> 4 & 7
-    return np.int64(pages[np.int64(index[code >> 8]) << 8 | code & 255]) >> 4 & 7
+        return int(pages[code]) >> 4 & 7
+    return int(pages[int(index[code >> 8]) << 8 | code & 255]) >> 4 & 7

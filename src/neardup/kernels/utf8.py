@@ -17,20 +17,20 @@ def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]
 
     For valid UTF-8. Other bytes give some code point within Unicode and stay before `end`.
     """
-    lead = np.int64(data[at])
+    lead = int(data[at])
     if lead < 0x80:
         return lead, 1
     if lead < 0xE0:
         if at + 1 < end:
-            return (lead & 0x1F) << 6 | np.int64(data[at + 1]) & 0x3F, 2
+            return (lead & 0x1F) << 6 | int(data[at + 1]) & 0x3F, 2
     elif lead < 0xF0:
         if at + 2 < end:
-            second, third = np.int64(data[at + 1]), np.int64(data[at + 2])
+            second, third = int(data[at + 1]), int(data[at + 2])
             return (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F, 3
     elif at + 3 < end:
-        second, third = np.int64(data[at + 1]), np.int64(data[at + 2])
+        second, third = int(data[at + 1]), int(data[at + 2])
         high = (lead & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6
-        code = high | np.int64(data[at + 3]) & 0x3F
+        code = high | int(data[at + 3]) & 0x3F
         if code <= 0x10FFFF:
             return code, 4
     return REPLACEMENT, 1

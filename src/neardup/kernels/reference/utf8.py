@@ -13,7 +13,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def utf8_damage(data: bytes) -> tuple[int, int]:
-    """Whole characters of several bytes, and bytes of none; a character cut at the end is neither."""
+    """Whole characters of several bytes, and bytes of none; one cut at the end is neither."""
     whole, damaged, at = 0, 0, 0
     while at < len(data):
         for size in (1, 2, 3, 4):
