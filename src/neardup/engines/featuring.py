@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.engines.budget import key_ranges
@@ -29,7 +30,8 @@ def compute_features(method: Method, spilled: Spilled, run: Run) -> Features:
 
     def features_of(item: PartItem) -> tuple[pa.RecordBatch, int]:
         pages = _pages_of(item)
-        return method.features(pages, survey), pages["text"].nbytes
+        text_bytes = pc.sum(pc.binary_length(pages["text"])).as_py() or 0
+        return method.features(pages, survey), text_bytes
 
     with run.stages("features", total=len(spilled.ids)) as stage:
         parts.fill(spilled.each_part(), features_of, run.workers, stage)

@@ -146,20 +146,16 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
     folder = out.parent / f".{out.name}.work"
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder, out):
-        label = folder / "run.json"
-        if not (resume and label.exists() and label.read_text("utf-8") == run):
-            _empty(folder)
-            label.write_text(run, encoding="utf-8")
+        left_for_later = False
         try:
+            _take_up(folder, run, resume)
             yield folder
         except KeyboardInterrupt:
-            if not resumable:
+            left_for_later = resumable
+            raise
+        finally:
+            if not left_for_later:
                 shutil.rmtree(folder, ignore_errors=True)
-            raise
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -173,9 +169,14 @@ def _locked(folder: Path, out: Path) -> Iterator[IO[bytes]]:
         yield lock
 
 
-def _empty(folder: Path) -> None:
+def _take_up(folder: Path, run: str, resume: bool) -> None:
+    """Keep what the same run has left, if it is to be resumed; otherwise start afresh."""
+    label = folder / "run.json"
+    if resume and label.exists() and label.read_text("utf-8") == run:
+        return
     for entry in folder.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
         elif entry.name != "lock":
             entry.unlink()
+    label.write_text(run, encoding="utf-8")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.engines.budget import key_ranges
+from neardup.engines.features import features_in_memory, mapped_features
+from neardup.engines.featuring import add_up
+from neardup.engines.progress import Silent
+from neardup.engines.stages import Stage
+from neardup.engines.work import Parts
+from neardup.methods.base import Survey
+from neardup.schemas import COUNTS
+
+SCHEMA = pa.schema([("page", pa.int64()), ("words", pa.list_(pa.string()))])
+
+
+def batch(pages: list[int]) -> pa.RecordBatch:
+    return pa.record_batch([pages, [[f"w{page}"] * page for page in pages]], schema=SCHEMA)
+
+
+def test_mapped_features_are_found_by_page_number(tmp_path: Path) -> None:
+    pages = [np.array([4, 0, 2]), np.array([1]), np.array([], np.int64), np.array([5, 3])]
+    parts = Parts(tmp_path / "f", SCHEMA, compressed=False)
+    stage = Stage("features", Silent())
+    parts.fill(pages, lambda each: (batch(each.tolist()), 0), 2, stage)
+    paths = [parts.path(part.number) for part in parts.listed]
+    features = mapped_features(SCHEMA, paths, pages)
+    wanted = np.array([3, 3, 0, 5, 1, 4])
+    for _ in range(2):  # the memory is given back in between
+        assert features.take(wanted).to_pylist() == batch(wanted.tolist()).to_pylist()
+    assert features.all()["page"].to_pylist() == [0, 1, 2, 3, 4, 5]
+    assert features.take(np.array([], np.int64)).schema == SCHEMA
+    assert len(features) == 6
+
+
+def test_features_in_memory() -> None:
+    features = features_in_memory(batch([0, 1, 2]))
+    assert features.take(np.array([2, 0]))["page"].to_pylist() == [2, 0]
+
+
+@given(st.integers(0, 10**12), st.integers(10**6, 10**10))
+def test_key_ranges_cover_every_key_once(size: int, memory: int) -> None:
+    ranges = list(key_ranges(min(size, memory * 20), memory))
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 2**64 - 1
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
+
+
+keyed = st.lists(st.tuples(st.integers(0, 9) | st.integers(0, 2**64 - 1), st.integers(1, 5)))
+
+
+@given(st.lists(keyed, max_size=4), st.integers(1, 5))
+def test_counts_add_up_over_batches_and_ranges(
+    batches: list[list[tuple[int, int]]], cuts: int
+) -> None:
+    tables = [
+        pa.record_batch(
+            [
+                pa.array([k for k, _ in rows], pa.uint64()),
+                pa.array([n for _, n in rows], pa.int64()),
+            ],
+            schema=COUNTS,
+        )
+        for rows in batches
+    ]
+    expected: dict[int, int] = {}
+    for rows in batches:
+        for key, count in rows:
+            expected[key] = expected.get(key, 0) + count
+    ranges = key_ranges(cuts * 1000, 5000)
+    found = [add_up(tables, first, last) for first, last in ranges]
+    keys, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    survey = Survey(1, keys, counts)
+    asked = np.array([*expected, 123], np.uint64)
+    assert survey.count(asked).tolist() == [*expected.values(), max(1, expected.get(123, 1))]
