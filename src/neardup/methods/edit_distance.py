@@ -9,17 +9,14 @@
 | definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
 | VI, comparing all pairs | `EditDistance.candidates`, which need not look at them all |
 
-The filters of `candidates` and `keys` lose nothing. LCC counts characters that stay where they
+The filters of `candidates` and `keys` (`edit_distance_filters`) lose nothing. LCC counts characters that stay where they
 are, so it is at most what the two strings have in common as multisets, and that is at most the
 length n of the shorter one: both overlap factors are bounded before any distance is computed.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -30,9 +27,10 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from neardup.config import option
-from neardup.kernels.overlap_join import least_common, overlap_join
+from neardup.kernels.overlap_join import overlap_join
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.edit_distance_filters import prefix_keys, ranked_members
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.normalise import fold_batch, string_buffers
@@ -119,16 +117,10 @@ class EditDistance(Method):
         """
         rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
         strings = features.column("symbols").take(pa.array(rows)).to_pylist()
-        keys = [self._keys_of(string) for string in strings]
+        keys = [prefix_keys(string, self._beta) for string in strings]
         counts = [len(each) for each in keys]
         flat = np.array([key for each in keys for key in each], np.uint64)
         return pa.record_batch([np.repeat(rows, counts), flat], schema=KEYS)
-
-    def _keys_of(self, string: str) -> list[int]:
-        bands = length_bands(len(string), self._beta)
-        members = sorted(xxhash.xxh3_64_intdigest(each.encode()) for each in numbered(string))
-        prefix = members[: len(members) - least_common(len(members), self._beta) + 1]
-        return [(member + band * 0x9E3779B97F4A7C15) % 2**64 for band in bands for member in prefix]
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
         """All pairs that are duplicates (or contained, if asked for), each once."""
@@ -262,58 +254,6 @@ def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -
     )
     counts: NDArray[np.int64] = np.rint(shares * np.maximum(*lengths)).astype(np.int64)
     return counts
-
-
-def ranked_members(strings: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`(members, offsets)` for the overlap join: symbols numbered apart, the rarest first."""
-    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
-    owners = np.repeat(np.arange(len(strings)), lengths)
-    sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits
-    fresh = np.concatenate(([True], sorted_by_code[1:] != sorted_by_code[:-1]))[: codes.size]
-    places = np.arange(codes.size)
-    nth = places - np.maximum.accumulate(np.where(fresh, places, 0))  # 0 for its first occurrence
-    _, kinds, counts = np.unique(
-        nth << 21 | sorted_by_code & 0x1FFFFF, return_inverse=True, return_counts=True
-    )
-    rank = np.empty(counts.size, np.int64)
-    rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
-    members = np.sort(owners << 32 | rank[kinds]) & 0xFFFFFFFF
-    return members, offsets
-
-
-def numbered(string: str) -> list[str]:
-    """The symbols of a string as a set: its second `a` is another member than its first."""
-    seen: dict[str, int] = {}
-    members = []
-    for symbol in string:
-        seen[symbol] = nth = seen.get(symbol, 0) + 1
-        members.append(f"{symbol}{nth}")
-    return members
-
-
-def length_bands(length: int, beta: float) -> tuple[int, ...]:
-    """Two bands of lengths; two strings with `n / m >= beta` always share one.
-
-    A band ends where a string is too long for the shortest string in it. So what is long enough
-    for a string is in its band or the next.
-    """
-    if beta == 0:
-        return (0,)
-    band, edge = 0, _next_edge(1, beta)
-    while length >= edge:
-        band, edge = band + 1, _next_edge(edge, beta)
-    return (band, band + 1)
-
-
-@cache
-def _next_edge(shortest: int, beta: float) -> int:
-    """The smallest length m with `shortest / m < beta`."""
-    edge = max(shortest + 1, math.floor(shortest / beta) - 1)
-    while shortest / edge >= beta:
-        edge += 1
-    return edge
 
 
 def _same_host(

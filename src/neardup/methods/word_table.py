@@ -1,0 +1,277 @@
+"""`word-table`: Santha Sheela and Jaya Kumar, duplicates by a 2D table of words (seed 003).
+
+| in the paper | here |
+|---|---|
+| 3.A and B, tags and stop words out | `text.keywords` (no stems: sport and sports are two words) |
+| 3.C, word frequencies | `word_tables` |
+| 3.D, the table of 26 rows; row times column | `word_tables`, `letter_row` |
+| 3.E, equations 3 to 14: SM | `kernels.word_table` |
+| the four conditions | `WordTable.relations` |
+| the threshold that is an average | `word_table_average`: a sample of the run's pages |
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.errors import UsageError
+from neardup.kernels.word_table import close_pairs, measures
+from neardup.methods.all_pairs import check_page_count
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.word_table_average import average_measure, sampled_tables
+from neardup.model import Relation
+from neardup.schemas import COUNTS, KEYS, PAIRS
+from neardup.text.keywords import keyword_language, keywords, lists_of, word_hashes
+
+ROWS = 26
+NUMBER_ROW = 27
+PAIRS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WordTableOptions:
+    close: float = option(15.0, "SM up to this is close: a near duplicate", minimum=0.001)
+    slight: float = option(50.0, "SM up to this is slight: an overlap", minimum=0.001)
+    threshold: Literal["printed", "average"] = option(
+        "printed", "average: near is what is below the average SM of a sample of the pages"
+    )
+    sample: int = option(128, "pages that the average is taken over", minimum=2)
+    minimum_share: float = option(
+        0.5,
+        "least share of common words among all of two pages: words that occur once weigh nothing",
+        minimum=0,
+        maximum=1,
+    )
+    minimum_words: int = option(10, "pages with fewer distinct words are undecided", minimum=1)
+    slight_pairs: bool = option(False, "also report the pairs that are only slightly similar")
+    maximum_pages: int = option(
+        20_000, "more pages than this are refused: every pair is looked at", minimum=2
+    )
+
+
+class WordTable(Method):
+    """Positions and frequencies of the words two pages have, in common and alone."""
+
+    name = "word-table"
+    paper = "Santha Sheela & Jaya Kumar: 2D word table"
+    languages = "English; others with stop words, letters beyond a-z in rows of their own"
+    cost = "all pairs"
+    Options = WordTableOptions
+    options: WordTableOptions
+    paper_preset = {"minimum_share": 0.0, "minimum_words": 1}  # noqa: RUF012
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema(
+            [
+                ("words", pa.list_(pa.uint64())),
+                ("frequencies", pa.list_(pa.int64())),
+                ("positions", pa.list_(pa.int64())),
+                ("average", pa.float64()),
+            ]
+        )
+
+    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The tables of the sample, as far as this batch has a part in it; else nothing."""
+        if self.options.threshold == "printed":
+            return pa.RecordBatch.from_pylist([], COUNTS)
+        return sampled_tables(
+            pages["id"], self._tables(pages), self.options.sample, self.options.minimum_words
+        )
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        average = pa.array([self._average(survey)] * pages.num_rows, pa.float64())
+        return pa.record_batch([*self._tables(pages), average], schema=self.feature_schema)
+
+    def _tables(self, pages: pa.RecordBatch) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
+        stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
+        return word_tables(keywords(pages["text"], [keyword_language(*each) for each in stated]))
+
+    def _average(self, survey: Survey | None) -> float | None:
+        if self.options.threshold == "printed":
+            return None
+        if survey is None:
+            raise UsageError("threshold=average of word-table needs a survey of all pages")
+        return average_measure(survey, self.options.sample)
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        count = pc.list_value_length(features.column("words"))
+        return pc.greater_equal(count, self.options.minimum_words)
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """One key for all: SM has no part that two close pages must share."""
+        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
+        return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """All pairs that are close, or slight if they are asked for."""
+        [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
+        rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
+        check_page_count(self.name, rows.size, self.options.maximum_pages)
+        pages = batch.take(pa.array(rows))
+        tables = flat_tables(pages)
+        most = self._most(pages)
+        step = max(1, PAIRS_AT_ONCE // max(1, rows.size))
+        found = [np.empty((0, 2), np.int64)]
+        for first in range(0, rows.size, step):
+            last = min(first + step, rows.size)
+            pairs = close_pairs(*tables, most, self.options.minimum_share, first, last)
+            found.append(np.column_stack(pairs))
+        left, right = rows[np.concatenate(found)].T
+        return pa.record_batch([left.copy(), right.copy()], schema=PAIRS)
+
+    def _most(self, pages: pa.RecordBatch) -> float:
+        """The largest SM worth a look."""
+        most = self.options.close
+        if self.options.threshold == "average":
+            most = pc.max(pages["average"]).as_py() or 0.0
+        return max(most, self.options.slight) if self.options.slight_pairs else most
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        both = pa.Table.from_batches([left, right]).combine_chunks()
+        [batch] = both.to_batches() or [_empty(left.schema)]
+        first = np.arange(left.num_rows)
+        s1, s2, s3, common = measures(*flat_tables(batch), first, first + left.num_rows)
+        n, m = (pc.list_value_length(side["words"]).to_numpy() for side in (left, right))
+        measured = (s1 + (s2 + s3)) / np.maximum((n + m) / 2, 1)
+        share = common / np.maximum(n + m - common, 1)
+        enough = np.minimum(n, m) >= self.options.minimum_words
+        average = left["average"].to_numpy(zero_copy_only=False).astype(np.float64)
+        relations = self.relations(measured, share, average)
+        columns = (enough, measured, share, common, n, m, average)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        return verdicts(
+            [
+                relation if row[0] else Relation.UNDECIDED
+                for relation, row in zip(relations, rows, strict=True)
+            ],
+            [self._similarity(*row[:3]) for row in rows],
+            [self._evidence(*row) for row in rows],
+        )
+
+    def relations(
+        self,
+        measured: NDArray[np.float64],
+        share: NDArray[np.float64],
+        average: NDArray[np.float64],
+    ) -> list[Relation]:
+        """The four conditions, after the guard: what shares too few words is different."""
+        mirror = measured == 0
+        if self.options.minimum_share:
+            mirror &= share == 1
+        if self.options.threshold == "average":
+            close = (measured == 0) | (measured < average)
+        else:
+            close = measured <= self.options.close
+        conditions = [
+            share < self.options.minimum_share,
+            mirror,
+            close,
+            measured <= self.options.slight,
+        ]
+        names = np.select(conditions, ["different", "same", "near", "overlap"], "different")
+        return [Relation(name) for name in names.tolist()]
+
+    def _similarity(self, enough: bool, measured: float, share: float) -> float | None:
+        if not enough:
+            return None
+        similarity = self.options.close / (self.options.close + measured)
+        return min(similarity, share) if share < self.options.minimum_share else similarity
+
+    def _evidence(
+        self,
+        enough: bool,
+        measured: float,
+        share: float,
+        common: int,
+        n: int,
+        m: int,
+        average: float,
+    ) -> dict[str, object]:
+        told: dict[str, object] = {"words": [n, m], "common": common}
+        if not enough:
+            return {"why": f"too few words to tell: {min(n, m)}", **told}
+        told |= {"sm": round(measured, 6), "share": round(share, 6)}
+        why = f"SM {measured:.2f}; {common} of {n + m - common} words in common"
+        if share < self.options.minimum_share:
+            why += ", too few to tell by SM"
+        if self.options.threshold == "average":
+            why += f"; the average SM is {average:.2f}"
+            told |= {"average": round(average, 6)}
+        return {"why": why, **told}
+
+
+def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
+    """The table of each list of keywords: hashes in ascending order, frequencies, positions."""
+    encoded = words.flatten().dictionary_encode()
+    vocabulary = encoded.dictionary
+    ranks = np.empty(len(vocabulary), np.int64)
+    ranks[pc.array_sort_indices(vocabulary).to_numpy()] = np.arange(len(vocabulary))
+    kinds = [letter_row(word) for word in pc.utf8_slice_codeunits(vocabulary, 0, 1).to_pylist()]
+    row_of = np.array([row for _, row in kinds], np.int64)
+    group_of = np.array([group for group, _ in kinds], np.int64)
+
+    pages = pc.list_parent_indices(words).to_numpy()
+    codes = encoded.indices.to_numpy()
+    entries, frequencies = np.unique(pages << 32 | codes, return_counts=True)
+    pages, codes = entries >> 32, entries & 0xFFFFFFFF
+    order = np.lexsort((ranks[codes], row_of[codes], group_of[codes], pages))
+    pages, codes, frequencies = pages[order], codes[order], frequencies[order]
+    table_rows = pages * 1024 + group_of[codes] * 32 + row_of[codes]
+    positions = row_of[codes] * _columns(table_rows)
+
+    hashes = word_hashes(vocabulary)[codes]
+    order = np.lexsort((hashes, pages))
+    columns = (hashes, frequencies.astype(np.int64), positions)
+    hashed, counted, placed = (
+        lists_of(pages[order], pa.array(each[order]), len(words)) for each in columns
+    )
+    return hashed, counted, placed
+
+
+def _columns(table_rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """1, 2, 3 ... along each run of equal numbers."""
+    places = np.arange(table_rows.size)
+    fresh = np.ones(table_rows.size, np.bool_)
+    fresh[1:] = table_rows[1:] != table_rows[:-1]
+    return places - np.maximum.accumulate(np.where(fresh, places, 0)) + 1
+
+
+@cache
+def letter_row(letter: str) -> tuple[int, int]:
+    """`(group, row)` of words that begin with a letter; columns count within both.
+
+    a-z, also with accents: group 0, rows 1 to 26. Digits: group 1, row 27. Any other letter:
+    group 2, row 1 + code point mod 26, so that its words spread as English ones do and SM keeps
+    its scale.
+    """
+    base = unicodedata.normalize("NFD", letter)[0]
+    if "a" <= base <= "z":
+        return 0, ord(base) - ord("a") + 1
+    if base.isdecimal():
+        return 1, NUMBER_ROW
+    return 2, 1 + ord(letter) % ROWS
+
+
+def flat_tables(
+    pages: pa.RecordBatch,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Words, frequencies, positions and offsets, as the kernels take them."""
+    lengths = pc.list_value_length(pages["words"]).to_numpy()
+    words, frequencies, positions = (
+        pages[name].flatten().to_numpy() for name in ("words", "frequencies", "positions")
+    )
+    return words, frequencies, positions, np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema)
