@@ -76,8 +76,10 @@ class Warc:
     starts = _WARC_START
 
     def read_head(self, window: Window) -> Head | None:
+        if not self.starts.match(window.peek(32)):
+            return None
         raw = window.take_until(_HEAD_END, HEAD_BYTES)
-        if raw is None or not self.starts.match(raw):
+        if raw is None:
             return None
         headers = parse_headers(raw)
         length = headers.get("content-length", "")
@@ -94,6 +96,7 @@ class Arc:
         raw = window.take_until(_LINE_END, HEAD_BYTES)
         match = self.starts.match(raw) if raw else None
         if raw is None or match is None:
+            window.give_back(raw or b"")
             return None
         words = [word.decode("utf-8", "replace") for word in match.groups()]
         uri, address, digits, kind, length = words
@@ -197,11 +200,14 @@ class _Records:
 
     def _headless(self) -> Problem:
         """Bytes that are no record: pass over them all, as one problem."""
+        starts = self._form.starts.match(self._window.peek(4096))
         self._window.skip(1)
         self._window.find_start()
         damage = self._window.take_damage()
         if damage and damage.reason == SkipReason.TRUNCATED:
             return self._problem(damage.reason, damage.detail)
+        if starts and self._window.ended:
+            return self._problem(SkipReason.TRUNCATED, "the file ends in a record's head")
         return self._problem(SkipReason.BAD_RECORD, "not the head of a record")
 
     def _flaw(self, length: int, size: int) -> tuple[SkipReason, str] | None:
@@ -213,7 +219,7 @@ class _Records:
             detail = f"{length} bytes are announced, {size} are there"
             return (SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD), detail
         after = self._window.peek(2)
-        if after[:1] in (b"", b"\n") or after == b"\r\n":
+        if after in (b"", b"\r", b"\r\n") or after.startswith(b"\n"):
             return self._late_damage()
         if self._form.starts.match(self._window.peek(4096)):
             return None  # no line end after the block, but a record

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from os import SEEK_END
 from typing import BinaryIO, NamedTuple
 
@@ -87,18 +88,24 @@ def _plain(stream: BinaryIO, data: bytes) -> Iterator[Chunk]:
         data = stream.read(CHUNK)
 
 
-def _inflate_slowly(stream: BinaryIO) -> Iterator[bytes]:
+def _inflate_to_the_last(stream: BinaryIO) -> Iterator[bytes]:
+    """All that zlib can get out of a broken gzip member."""
     inflater = zlib.decompressobj(31)
+    while fresh := stream.read(4096):
+        before = inflater.copy()
+        try:
+            yield inflater.decompress(fresh)
+        except zlib.error:
+            yield _inflate_by_bytes(before, fresh)
+            return
+
+
+def _inflate_by_bytes(inflater: zlib._Decompress, data: bytes) -> bytes:
     pieces: list[bytes] = []
-    while fresh := stream.read(CHUNK):
-        for at in range(0, len(fresh), 64):
-            try:
-                pieces.append(inflater.decompress(fresh[at : at + 64]))
-            except zlib.error:
-                yield b"".join(pieces)
-                return
-        yield b"".join(pieces)
-        pieces.clear()
+    with suppress(zlib.error):
+        for at in range(len(data)):
+            pieces.append(inflater.decompress(data[at : at + 1]))  # noqa: PERF401 - may stop midway
+    return b"".join(pieces)
 
 
 class _Members:
@@ -182,7 +189,7 @@ class _Members:
             return
         back = self._stream.tell()
         self._stream.seek(start)
-        for data in _inflate_slowly(self._stream):
+        for data in _inflate_to_the_last(self._stream):
             if len(data) > given_out:
                 yield data[given_out:]
             given_out = max(0, given_out - len(data))

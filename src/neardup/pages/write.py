@@ -33,7 +33,7 @@ class PageWriter(Protocol):
 
 @contextmanager
 def writer_for(path: str | Path) -> Iterator[PageWriter]:
-    """A writer for the form that the name tells: .jsonl, .parquet or .warc, packed as .gz or .zst."""
+    """A writer for the form that the name tells: .jsonl, .parquet or .warc (.gz or .zst)."""
     path = Path(path)
     kind, packer = _form_of(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
