@@ -8,17 +8,20 @@ still the same. What remains is hashed to 128 bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
+from numpy.typing import NDArray
 
 from neardup.config import option
+from neardup.kernels.fold import fold
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS
-from neardup.text.normalise import fold_batch
+from neardup.text.normalise import string_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,12 @@ class Exact(Method):
         return pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
 
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        folded = fold_batch(pages.column("text"))
-        bare = pc.replace_substring_regex(folded, r"\s+", "")
-        hashes = [xxhash.xxh3_128_digest(text.as_buffer()) for text in bare.cast(pa.binary())]
-        lengths = pc.utf8_length(bare).cast(pa.int64())
+        data, offsets = _without_space(*fold(*string_buffers(pages.column("text"))))
+        content = memoryview(data)  # type: ignore[arg-type]
+        spans = list(pairwise(offsets.tolist()))
+        hashes = [xxhash.xxh3_128_digest(content[start:end]) for start, end in spans]
+        starts_character = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
+        lengths = np.diff(starts_character[offsets])
         return pa.record_batch(
             [pa.array(hashes, pa.binary(16)), lengths], schema=self.feature_schema
         )
@@ -73,6 +78,15 @@ class Exact(Method):
             [float(is_equal) if is_enough else None for is_enough, is_equal in rows],
             [_evidence(*row, *both) for row, both in zip(rows, lengths, strict=True)],
         )
+
+
+def _without_space(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Folded text without its white space, which is spaces and line ends only."""
+    solid = (data != ord(" ")) & (data != ord("\n"))
+    before = np.concatenate([[0], np.cumsum(solid)])
+    return data[solid], before[offsets]
 
 
 def _halves(hashes: pa.Array) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
