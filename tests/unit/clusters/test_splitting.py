@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from neardup.clusters.splitting import centred_clusters
+
+Rows = NDArray[np.int64]
+
+
+def clusters(
+    count: int, pairs: list[tuple[int, int]], also_close: set[tuple[int, int]] | None = None
+) -> list[int]:
+    known = {frozenset(pair) for pair in [*pairs, *(also_close or set())]}
+
+    def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+        asked = zip(one.tolist(), other.tolist(), strict=True)
+        return np.array([frozenset(pair) in known for pair in asked], bool)
+
+    left = np.array([a for a, _ in pairs], np.int64)
+    right = np.array([b for _, b in pairs], np.int64)
+    return [int(label) for label in centred_clusters(count, left, right, close)]
+
+
+def test_a_star_is_one_cluster() -> None:
+    assert clusters(5, [(2, 0), (2, 1), (2, 3), (2, 4)]) == [0, 0, 0, 0, 0]
+
+
+def test_a_pair_is_a_cluster_and_a_page_alone_its_own() -> None:
+    assert clusters(3, [(1, 2)]) == [0, 1, 1]
+
+
+def test_a_page_that_was_no_candidate_stays_when_it_is_close_to_the_centre() -> None:
+    pairs = [(0, 1), (0, 2), (0, 4), (2, 3)]
+    assert clusters(5, pairs, {(0, 3)}) == [0, 0, 0, 0, 0]
+    assert clusters(5, pairs) == [0, 0, 0, 3, 0]
+
+
+def test_two_articles_joined_by_a_half_and_half_page_come_apart() -> None:
+    one = [(0, 1), (0, 2), (1, 2)]
+    other = [(4, 5), (4, 6), (5, 6)]
+    labels = clusters(7, [*one, *other, (2, 3), (3, 4)])
+    assert labels[0] == labels[1] == labels[2]
+    assert labels[4] == labels[5] == labels[6]
+    assert labels[0] != labels[4]
+
+
+def test_a_long_chain_falls_apart_in_few_rounds() -> None:
+    count, asked = 20_000, []
+
+    def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+        asked.append(one.size)
+        return np.less_equal(np.abs(one - other), 1)
+
+    labels = centred_clusters(count, np.arange(count - 1), np.arange(1, count), close)
+    assert np.bincount(labels).max() == 3
+    assert len(asked) < 60
+
+
+edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda e: e[0] != e[1]))
+
+
+@given(edges)
+def test_every_member_is_close_to_one_page_of_its_cluster(pairs: list[tuple[int, int]]) -> None:
+    labels = clusters(13, pairs)
+    near = {frozenset(pair) for pair in pairs}
+    for name in set(labels):
+        members = [page for page in range(13) if labels[page] == name]
+        assert name == min(members)
+        assert any(
+            all(page == centre or frozenset((page, centre)) in near for page in members)
+            for centre in members
+        )
+
+
+@given(edges, st.randoms())
+def test_the_order_of_pairs_does_not_matter(
+    pairs: list[tuple[int, int]], random: np.random.Generator
+) -> None:
+    turned = [pair if random.random() < 0.5 else pair[::-1] for pair in pairs]
+    shuffled = sorted(turned, key=lambda _: random.random())
+    assert clusters(13, shuffled) == clusters(13, pairs)
