@@ -43,6 +43,7 @@ from neardup.kernels.scan_text import (
     PREFORMATTED,
     REGION_MASK,
     REGION_SHIFT,
+    REVEALED,
     SHARE_SHIFT,
     SKIPPED,
     STATE_SIZE,
@@ -64,6 +65,7 @@ from neardup.kernels.scan_tree import (
     close_implied,
     leave_foreign,
     new_frames,
+    pop_to,
     push,
 )
 
@@ -149,19 +151,18 @@ def scan_page(
     ends: NDArray[np.int64],
 ) -> None:
     """Scan one page, after what `text` and `marks` hold already."""
-    start = state[POSITION]
-    blocks_before = state[BLOCKS]
-    state[:] = 0
-    state[POSITION] = start
-    state[BLOCK_START] = start
-    state[LINK_START] = start
-    state[BLOCKS] = blocks_before
+    start, first_block = state[POSITION], state[BLOCKS]
+    _begin_page(state, start, first_block)
     if html:
         _scan_html(data, alt_texts, text, marks, frames, state, places)
+        if state[BLOCKS] == first_block:  # a page that a script uncovers once it has loaded
+            _begin_page(state, start, first_block)
+            state[REVEALED] = 1
+            _scan_html(data, alt_texts, text, marks, frames, state, places)
     else:
         state[CONTEXT] = PREFORMATTED
         write_literal(data, 0, len(data), text, marks, state)
-    end_block(text, marks, state)
+        end_block(text, marks, state)
     if state[POSITION] > start:
         state[POSITION] -= 1  # lines are joined by newlines, not ended by them
     counts[0] = state[TABLES]
@@ -169,6 +170,15 @@ def scan_page(
     counts[2] = state[ANCHORS]
     ends[0] = state[POSITION]
     ends[1] = state[BLOCKS]
+
+
+@kernel
+def _begin_page(state: State, position: int, first_block: int) -> None:
+    state[:] = 0
+    state[POSITION] = position
+    state[BLOCK_START] = position
+    state[LINK_START] = position
+    state[BLOCKS] = first_block
 
 
 @kernel
@@ -205,6 +215,8 @@ def _scan_html(
             if not state[CONTEXT] & SKIPPED:
                 write_character(LESS, text, marks, state)
             i += 1
+    pop_to(frames, state, text, marks, 1)
+    end_block(text, marks, state)
 
 
 @kernel
@@ -245,7 +257,11 @@ def _start_tag(
     after, facts = read_attributes(data, after_name, end)
     if after >= end:
         return end
+    if state[REVEALED]:
+        facts &= ~HIDDEN
     flags = t.FLAGS[tag]
+    if facts >> ROLE_SHIFT:
+        flags |= t.BLOCK  # a landmark is set apart, whatever element has the role
     if state[CONTEXT] & FOREIGN:
         if not flags & t.BREAKOUT:
             _open_foreign(text, marks, frames, state, tag, name, facts)
@@ -262,9 +278,9 @@ def _start_tag(
         scan_meta.note_tag(data, after_name, end, tag, facts, places)
     if flags & t.IGNORED or not close_implied(frames, state, text, marks, tag):
         return after + 1
-    if flags & t.BLOCK:
-        end_block(text, marks, state)
     if not state[CONTEXT] & SKIPPED:
+        if flags & t.BLOCK:
+            end_block(text, marks, state)
         _count(state, tag)
     if flags & t.VOID:
         if tag == t.IMG and alt_texts and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):

@@ -26,7 +26,6 @@ IGNORED = 128  # its tags change nothing for the text
 PRE = 256  # newlines in it are kept
 BREAKOUT = 512  # ends svg and math when it starts in them
 TABLE_PART = 1024  # of a table other than the table; ignored outside of one
-INLINE_END = 2048  # its end tag must not end what is special
 
 # The numbers are those of `model.BlockKind` and `model.Region`; kernels import nothing above them.
 KIND_OF = {"p": 1, "h1": 2, "li": 3, "dt": 3, "dd": 3, "td": 4, "th": 4, "blockquote": 5, "pre": 6}
@@ -59,7 +58,6 @@ _FLAG_WORDS: Mapping[int, str] = {
     BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 head hr i img li "
     "listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
     TABLE_PART: "caption col colgroup tbody td th tr",
-    INLINE_END: "form",
 }
 
 # One number for elements that close one another: h1 to h6, thead to tfoot.
@@ -105,6 +103,8 @@ ADDRESS, DIV, MATH, SVG, NOSCRIPT = (ID[name] for name in "address div math svg 
 FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT = (
     ID[name] for name in "foreignobject desc annotation-xml mi mo mn ms mtext".split()
 )
+IMPLIED_END = np.zeros(256, np.bool_)  # elements that end without an end tag
+IMPLIED_END[[DD, DT, LI, OPTION, ID["optgroup"], P]] = True
 INTEGRATION = np.zeros(256, np.bool_)
 INTEGRATION[[FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT, TITLE]] = True
 

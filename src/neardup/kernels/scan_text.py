@@ -33,6 +33,7 @@ ITEM_AT = 11
 TABLES = 12
 IMAGES = 13
 ANCHORS = 14
+REVEALED = 15  # whether elements that say they are hidden are taken all the same
 INNERMOST = 16  # from here on, for each element, its innermost open frame
 STATE_SIZE = INNERMOST + 256
 

@@ -24,6 +24,7 @@ from neardup.kernels.scan_text import (
     LINK,
     OUTER_LINK,
     SCOPE_AT,
+    SKIPPED,
     SPECIAL_AT,
     Marks,
     State,
@@ -78,7 +79,7 @@ def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) 
     """Close elements down to and with the frame at `depth`."""
     while state[DEPTH] >= depth:
         top = state[DEPTH]
-        if frames[top, FLAGS] & t.BLOCK:
+        if frames[top, FLAGS] & t.BLOCK and not frames[top, CONTEXT_BEFORE] & SKIPPED:
             end_block(text, marks, state)
         state[INNERMOST + frames[top, TAG]] = frames[top, SAME_BEFORE]
         state[SCOPE_AT] = frames[top, SCOPE_BEFORE]
@@ -166,6 +167,9 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
     if tag == t.A:
         close_link(frames, state, text, marks)
         return
+    if tag == t.FORM:
+        _close_form(frames, state, text, marks)
+        return
     bound = state[SPECIAL_AT] - 1
     if tag == t.P:
         bound = max(state[SCOPE_AT], state[INNERMOST + t.BUTTON])
@@ -177,12 +181,26 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
             bound = max(bound, state[INNERMOST + t.TABLE])
     elif tag == t.TEMPLATE:
         bound = 0
-    elif (flags & t.SPECIAL and not flags & t.INLINE_END) or tag == t.DIALOG:
+    elif flags & t.SPECIAL or tag == t.DIALOG:
         bound = state[SCOPE_AT] - (flags & t.SCOPE > 0)
     if state[INNERMOST + tag] > max(bound, 0):  # 0: none is open
         pop_to(frames, state, text, marks, state[INNERMOST + tag])
-    elif tag == t.P or tag == t.BR:
+    elif (tag == t.P or tag == t.BR) and not state[CONTEXT] & SKIPPED:
         end_block(text, marks, state)
+
+
+@kernel
+def _close_form(frames: Frames, state: State, text: Bytes, marks: Marks) -> None:
+    """The end of a form closes nothing but items and paragraphs in it; others stay open."""
+    form = state[INNERMOST + t.FORM]
+    if form <= state[SCOPE_AT]:
+        return
+    while state[DEPTH] > form and t.IMPLIED_END[frames[state[DEPTH], TAG]]:
+        pop_to(frames, state, text, marks, state[DEPTH])
+    if state[DEPTH] == form:
+        pop_to(frames, state, text, marks, form)
+    else:
+        state[INNERMOST + t.FORM] = 0
 
 
 @kernel
