@@ -24,10 +24,10 @@ class Revisits:
 
     def __init__(self) -> None:
         self._waiting: dict[bytes, list[Revisit]] = {}
-        self._open: set[Source] = set()
+        self._open: dict[Source, str] = {}  # with their URLs
 
     def add(self, revisit: Revisit, keys: list[bytes]) -> None:
-        self._open.add(revisit.source)
+        self._open[revisit.source] = revisit.url
         for key in keys:
             self._waiting.setdefault(key, []).append(revisit)
 
@@ -39,13 +39,14 @@ class Revisits:
         for key in keys:
             for revisit in self._waiting.pop(key, []):
                 if revisit.source in self._open:
-                    self._open.remove(revisit.source)
+                    del self._open[revisit.source]
                     yield revisit
 
     def unresolved(self) -> Iterator[Skip]:
         """What is still open, in the order of files and records."""
         for source in sorted(self._open, key=lambda each: (each.path, each.record)):
-            yield Skip(source, SkipReason.UNRESOLVED_REVISIT, "what it repeats is not in the input")
+            detail = "what it repeats is not in the input"
+            yield Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, self._open[source])
 
 
 def target_of(headers: dict[str, str]) -> str:

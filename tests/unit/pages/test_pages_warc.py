@@ -314,11 +314,9 @@ class TestRevisits:
 
     def test_unresolved(self, tmp_path: Path) -> None:
         data = self.revisit("WARC-Payload-Digest: sha1:OTHER\r\n") + self.revisit("") + FOUR[2]
-        assert told(read_bytes(tmp_path, data)) == [
-            URLS[2],
-            "unresolved-revisit",
-            "unresolved-revisit",
-        ]
+        items = read_bytes(tmp_path, data)
+        assert told(items) == [URLS[2], "unresolved-revisit", "unresolved-revisit"]
+        assert [(item.id, item.source.record) for item in items[1:]] == [(URLS[1], 0), (URLS[1], 1)]
 
     def test_of_an_image(self, tmp_path: Path) -> None:
         image = record(URLS[0], http(b"\x89PNG", "image/png"), headers=self.digest)
