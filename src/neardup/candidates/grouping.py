@@ -1,4 +1,11 @@
-"""Candidates: pages that share a key."""
+"""Candidates: pages that share a key.
+
+A key shared by very many pages is hot. What makes a key hot is either a mirror (pages that are
+copies of each other) or boilerplate (a line that unrelated pages share). Pairing each page of a
+hot key with the next few only keeps the work linear and loses nothing that matters: copies form a
+chain that is joined all the same, and near-duplicates that share boilerplate share their own keys
+as well.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +16,17 @@ from neardup.kernels.grouping import pairs_within_groups
 
 Rows = NDArray[np.int64]
 
+HOT = 256  # pages that share a key before it is hot: then 32,640 pairs become 4,080
+REACH = 16  # how many pages after it, by number, a page of a hot key is paired with
+
 
 def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Every pair of rows that shares a key, once, smaller row first, in order."""
+    """Every pair of rows that shares a key, once, smaller row first, in order.
+
+    Of hot keys only some: see above.
+    """
     rows, starts = _groups(rows, keys)
-    left, right = pairs_within_groups(rows, starts)
+    left, right = pairs_within_groups(rows, starts, HOT, REACH)
     return distinct_pairs(left, right)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.candidates.grouping import pairs_sharing_keys, pairs_with_first
+from neardup.candidates.grouping import HOT, REACH, pairs_sharing_keys, pairs_with_first
+from neardup.kernels.union_find import connected_components
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
 
@@ -44,3 +45,18 @@ def test_a_group_of_n_is_told_by_n_minus_one_pairs(size: int) -> None:
     left, right = pairs_with_first(np.arange(size)[::-1], np.full(size, 7, np.uint64))
     assert left.tolist() == [0] * (size - 1)
     assert right.tolist() == list(range(1, size))
+
+
+def test_a_hot_key_makes_linearly_many_pairs_and_still_joins_all() -> None:
+    size = 20 * HOT
+    left, right = pairs_sharing_keys(np.arange(size), np.full(size, 7, np.uint64))
+    assert left.size < size * REACH
+    assert not connected_components(size, left, right).any()
+
+
+def test_near_duplicates_among_boilerplate_are_found_by_their_own_key() -> None:
+    size = 20 * HOT
+    rows = np.concatenate([np.arange(size), [3, size - 5]])
+    keys = np.concatenate([np.full(size, 7), [9, 9]]).astype(np.uint64)
+    left, right = pairs_sharing_keys(rows, keys)
+    assert (3, size - 5) in set(zip(left.tolist(), right.tolist(), strict=True))

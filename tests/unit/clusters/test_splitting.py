@@ -52,7 +52,8 @@ def test_a_long_chain_falls_apart_in_few_rounds() -> None:
 
     def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
         asked.append(one.size)
-        return np.less_equal(np.abs(one - other), 1)
+        next_to: NDArray[np.bool_] = np.abs(one - other) <= 1
+        return next_to
 
     labels = centred_clusters(count, np.arange(count - 1), np.arange(1, count), close)
     assert np.bincount(labels).max() == 3

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 
-def pairs_within_groups(rows: Sequence[int], starts: Sequence[int]) -> list[tuple[int, int]]:
-    """All pairs inside each group, as (smaller, larger)."""
+def pairs_within_groups(
+    rows: Sequence[int], starts: Sequence[int], largest: int, reach: int
+) -> list[tuple[int, int]]:
+    """The pairs inside each group, as (smaller, larger); of large groups only those in reach."""
     return [
-        (min(a, b), max(a, b))
+        (min(rows[i], rows[j]), max(rows[i], rows[j]))
         for start, end in pairwise(starts)
-        for a, b in combinations(rows[start:end], 2)
-        if a != b
+        for i, j in combinations(range(start, end), 2)
+        if rows[i] != rows[j] and (end - start <= largest or j - i <= reach)
     ]
