@@ -43,7 +43,9 @@ CYRILLIC = "оеаинтсрвл"  # seven letters of ten in Russian, Ukrainian 
 CYRILLIC_TOO = "кмдпуяыьгзбчйхжшюцщэфёіїє"
 EUROPEAN = (
     "äöüßéèêëàâáãåæçñóòôõíìîïúùûøœýÿ"  # west
-    "ąćęłńśźżčďěňřšťůžőűăşţșțğıđ"  # centre, north and south-east
+    "ąćęłńśźżčďěňřšťůžőűăşţșțğıđ"  # centre and south-east
+    "āēģīķļņūėįų"  # north
+    "ơư\u0300\u0301\u0303\u0309\u0323"  # and Vietnamese, whose marks stand apart
     "ÄÖÜÉÈÀÇÑÓÁÍÚÅØŁŚŻČŘŠŽİŞ"
     "\u00a0–—‘’“”„…«»·•©®™°€£§´"
 )
