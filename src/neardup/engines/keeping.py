@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,12 @@ def write_kept_pages(
     """Write every kept page of `inputs` to `path`, in the order they are read."""
     rows = pa.array(np.unique(clustering.kept))
     sources = spilled.pages["source"].take(rows).to_pylist()
-    places = set(zip(sources, spilled.pages["record"].take(rows).to_pylist(), strict=True))
-    with run.stages("keep", total=len(places)) as stage, writer_for(path) as writer:
+    places = zip(sources, spilled.pages["record"].take(rows).to_pylist(), strict=True)
+    ids = dict(zip(places, spilled.ids.take(rows).to_pylist(), strict=True))
+    with run.stages("keep", total=len(ids)) as stage, writer_for(path) as writer:
         for raw in read(inputs, limits, keep_original=True):
-            if isinstance(raw, RawPage) and (raw.source.path, raw.source.record) in places:
-                writer.write(raw, to_utf8(raw.body, raw.charset)[0].decode())
+            id_ = ids.get((raw.source.path, raw.source.record))
+            if isinstance(raw, RawPage) and id_ is not None:
+                text = to_utf8(raw.body, raw.charset)[0].decode()
+                writer.write(replace(raw, id=id_), text)
                 stage.advance(1, len(raw.body))

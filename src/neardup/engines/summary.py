@@ -29,7 +29,7 @@ from neardup.engines.tables import REJECTED
 from neardup.methods.base import Method
 from neardup.pages import Limits
 
-LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse", "fastwarc"]
+LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse"]
 
 
 def summarise(
