@@ -23,7 +23,7 @@ from neardup.kernels.jit import kernel
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 ROOM = 4096  # pairs that there is room for at first
-ROUNDING = 1 + 1e-9  # sums are cut off a hair late; the exact comparison follows
+ROUNDING = 1 + 1e-9  # a pair is given up a hair late; the exact comparison follows
 
 
 @kernel
@@ -40,7 +40,7 @@ def measures(
     common = np.zeros(len(left), np.int64)
     for pair in range(len(left)):
         s1[pair], s2[pair], s3[pair], common[pair] = _sums(
-            words, frequencies, positions, offsets, left[pair], right[pair], np.inf
+            words, frequencies, positions, offsets, left[pair], right[pair], np.inf, 0
         )
     return s1, s2, s3, common
 
@@ -69,8 +69,9 @@ def close_pairs(
             if min(n, m) / max(n, m) < share:
                 continue
             average = (n + m) / 2
+            least = int(share * (n + m) / (1 + share) / ROUNDING)
             s1, s2, s3, common = _sums(
-                words, frequencies, positions, offsets, i, j, most * average * ROUNDING
+                words, frequencies, positions, offsets, i, j, most * average * ROUNDING, least
             )
             if (s1 + (s2 + s3)) / average <= most and common / (n + m - common) >= share:
                 if found == len(left):
@@ -90,12 +91,20 @@ def _sums(
     one: int,
     two: int,
     most: float,
+    least: int,
 ) -> tuple[float, float, float, int]:
-    """The three sums and the common words; they stop growing once they are above `most`."""
+    """The three sums and the common words.
+
+    They stop where the sums are above `most`, or fewer than `least` words can be common.
+    """
     s1, s2, s3, common = 0.0, 0.0, 0.0, 0
     i, i_end = offsets[one], offsets[one + 1]
     j, j_end = offsets[two], offsets[two + 1]
-    while (i < i_end or j < j_end) and s1 + (s2 + s3) <= most:
+    while (
+        (i < i_end or j < j_end)
+        and s1 + (s2 + s3) <= most
+        and common + min(i_end - i, j_end - j) >= least
+    ):
         if j == j_end or (i < i_end and words[i] < words[j]):
             if frequencies[i] > 1:
                 s2 += math.log(frequencies[i]) * positions[i]

@@ -9,9 +9,10 @@
 | definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
 | VI, comparing all pairs | `EditDistance.candidates`, which need not look at them all |
 
-The filters of `candidates` and `keys` (`edit_distance_filters`) lose nothing. LCC counts characters that stay where they
-are, so it is at most what the two strings have in common as multisets, and that is at most the
-length n of the shorter one: both overlap factors are bounded before any distance is computed.
+The filters of `candidates` and `keys` (in `edit_distance_filters`) lose nothing. LCC counts
+characters that stay where they are, so it is at most what the two strings have in common as
+multisets, and that is at most the length n of the shorter one: both overlap factors are bounded
+before any distance is computed.
 """
 
 from __future__ import annotations
