@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.clusters.keeping import choose_kept
+from neardup.clusters.splitting import centred_clusters
 from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
@@ -19,7 +20,7 @@ from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import VERDICTS
 
-TO_KEPT = ["relation", "similarity"]
+TO_KEPT = pa.schema([VERDICTS.field("relation"), VERDICTS.field("similarity")])
 
 
 @dataclass(frozen=True)
@@ -48,22 +49,37 @@ def cluster_pages(
 ) -> Clustering:
     """Join verified pairs, choose what to keep, and judge each member against it."""
     with run.stages("cluster") as stage:
-        joined = np.isin(judged.relations, [str(each) for each in _joins(method, contained)])
-        labels = connected_components(len(features), judged.left[joined], judged.right[joined])
+        joins = joining_relations(method, contained)
+        joined = np.isin(judged.relations, joins)
+        left, right = judged.left[joined], judged.right[joined]
+        if method.splits:
+
+            def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+                return np.isin(_judge(method, features, one, other, run)["relation"], joins)
+
+            labels = centred_clusters(len(features), left, right, close)
+        else:
+            labels = connected_components(len(features), left, right)
         kept = choose_kept(keep, spilled.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))
-
-        def judge(start: int) -> pa.RecordBatch:
-            some = members[start : start + PAIRS_AT_ONCE]
-            verdicts = method.judge(features.take(some), features.take(kept[some]))
-            return verdicts.select(TO_KEPT)
-
-        verdicts = list(ordered_map(judge, range(0, members.size, PAIRS_AT_ONCE), run.workers))
+        to_kept = _judge(method, features, members, kept[members], run)
         stage.advance(len(features))
-        schema = pa.schema([VERDICTS.field(name) for name in TO_KEPT])
-        return Clustering(labels, kept, pa.Table.from_batches(verdicts, schema))
+        return Clustering(labels, kept, to_kept)
 
 
-def _joins(method: Method, contained: bool) -> set[Relation]:
+def joining_relations(method: Method, contained: bool) -> list[str]:
+    """The relations that join two pages into a cluster."""
     also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
-    return {*method.joins, *also}
+    return sorted(str(relation) for relation in {*method.joins, *also})
+
+
+def _judge(method: Method, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
+    """Relation and similarity of pairs, some at a time."""
+
+    def judge(start: int) -> pa.RecordBatch:
+        here = slice(start, start + PAIRS_AT_ONCE)
+        verdicts = method.judge(features.take(left[here]), features.take(right[here]))
+        return verdicts.select(TO_KEPT.names)
+
+    batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)
+    return pa.Table.from_batches(batches, TO_KEPT)

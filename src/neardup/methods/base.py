@@ -48,9 +48,8 @@ class Method(ABC):
         Mapping[str, object]
     ] = {}  # options that give the paper's rule as printed
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
-    transitive: ClassVar[bool] = (
-        False  # sharing a key is already the verdict, so one pair a page does
-    )
+    splits: ClassVar[bool] = False  # clusters are split where a member is far from the centre
+    transitive: ClassVar[bool] = False  # a shared key is the verdict: one pair a page will do
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
