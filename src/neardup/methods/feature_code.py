@@ -43,7 +43,7 @@ from neardup.methods.feature_judge import (
 )
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
-from neardup.text.main_text import main_blocks
+from neardup.text.main_text import main_blocks, site_counts
 from neardup.text.normalise import fold_batch, string_buffers
 
 # Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.
@@ -63,7 +63,12 @@ class FeatureCode(Method):
     cost = "linear, plus the pairs that share a paragraph; forest: a tree search a page"
     Options = FeatureCodeOptions
     options: FeatureCodeOptions
-    paper_preset = {"index": "forest", "minimum_paragraphs": 1, "certain_length": -1}  # noqa: RUF012
+    paper_preset = {  # noqa: RUF012
+        "index": "forest",
+        "site_blocks": False,
+        "minimum_paragraphs": 1,
+        "certain_length": -1,
+    }
     joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
 
     def __new__(cls, options: FeatureCodeOptions | None = None) -> FeatureCode:
@@ -82,8 +87,12 @@ class FeatureCode(Method):
             ]
         )
 
+    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """What tells a site's own paragraphs."""
+        return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
+
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        blocks = main_blocks(pages)
+        blocks = main_blocks(pages, survey.count if survey else None)
         folded = fold_batch(blocks.flatten())
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
         is_stock = pc.match_substring_regex(folded, STOCK_OPENINGS).to_numpy(zero_copy_only=False)

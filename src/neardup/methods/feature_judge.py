@@ -37,6 +37,9 @@ class FeatureCodeOptions:
         maximum=1,
     )
     width: float = option(50, "of an interval of the gathering factor (forest)", minimum=1)
+    site_blocks: bool = option(
+        True, "guard: paragraphs that a host shows under other titles too are not of the main text"
+    )
     minimum_paragraphs: int = option(
         2, "guard: pages with fewer paragraphs are undecided", minimum=1
     )

@@ -2,16 +2,26 @@
 
 A block counts when it stands outside navigation, header, footer and aside, less than half of it
 is links, it is no button or label, and it is long enough or ends as a sentence does.
+
+Where the pages were surveyed first (`site_counts`), a block that its host shows on several pages
+with another title is the site's and does not count either. Copies of one story under one title
+do not make a block the site's, and pages whose host is not known keep all of theirs.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 from numpy.typing import NDArray
 
+from neardup.kernels.shingles import mix_all
 from neardup.model import BlockKind, Region
+from neardup.schemas import COUNTS
 
 LINK_SHARE = 0.5
 LONG_ENOUGH = 60  # bytes of UTF-8: ten English words or twenty Chinese characters
@@ -20,13 +30,85 @@ SENTENCE_END = r"""[.!?…。！？｡।॥؟۔։።។။][.!?…。！？"'�
 ENDING = 4  # characters: room for closing quotes and brackets after the full stop
 
 
-def main_blocks(pages: pa.RecordBatch) -> pa.ListArray:
-    """The main blocks of each page (`schemas.PAGES`), in page order, as a list of texts."""
+# Where a title goes over to the name of its site; a bare dash only between Chinese characters.
+TITLE_SEAMS = re.compile(
+    r"\s*[|｜_]+\s*|\s+[-–—·»«]+\s+|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
+)
+OTHER_PAGES = 2  # of another title, on which a host shows a block that is its own
+
+Keys = NDArray[np.uint64]
+
+
+def main_blocks(
+    pages: pa.RecordBatch, count: Callable[[Keys], NDArray[np.int64]] | None = None
+) -> pa.ListArray:
+    """The main blocks of each page (`schemas.PAGES`), in page order, as a list of texts.
+
+    `count` looks up what `site_counts` counted over all pages.
+    """
     lines, offsets = _lines(pages)
     is_main = _is_main(pages, lines)
+    if count is not None:
+        chosen = np.flatnonzero(is_main)
+        is_main[chosen] = _is_own(pages, lines, offsets, chosen, count)
     before = np.concatenate([[0], np.cumsum(is_main)])
     kept = lines.filter(pa.array(is_main))
     return pa.ListArray.from_arrays(pa.array(before[offsets], pa.int32()), kept)
+
+
+def site_counts(pages: pa.RecordBatch) -> pa.RecordBatch:
+    """The pages of a host that show a block, and those of one title (`schemas.COUNTS`)."""
+    lines, offsets = _lines(pages)
+    chosen = np.flatnonzero(_is_main(pages, lines))
+    block, with_title = _keys(pages, lines, offsets, chosen)
+    page = _page_of(chosen, offsets)
+    once = np.unique(np.stack([page.astype(np.uint64), block]), axis=1, return_index=True)[1]
+    keys, counts = np.unique(np.concatenate([block[once], with_title[once]]), return_counts=True)
+    return pa.record_batch([keys, counts.astype(np.int64)], schema=COUNTS)
+
+
+def story_title(title: str) -> str:
+    """The title without the name of its site: its longest part."""
+    return max(TITLE_SEAMS.split(title), key=len)
+
+
+def _is_own(
+    pages: pa.RecordBatch,
+    lines: pa.StringArray,
+    offsets: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    count: Callable[[Keys], NDArray[np.int64]],
+) -> NDArray[np.bool_]:
+    """Which of the chosen lines are the page's own, not its site's."""
+    block, with_title = _keys(pages, lines, offsets, chosen)
+    own = count(block) - count(with_title) < OTHER_PAGES
+    hostless = pc.equal(pages["host"], "").to_numpy(zero_copy_only=False)
+    found: NDArray[np.bool_] = own | hostless[_page_of(chosen, offsets)]
+    return found
+
+
+def _keys(
+    pages: pa.RecordBatch,
+    lines: pa.StringArray,
+    offsets: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+) -> tuple[Keys, Keys]:
+    """A number for the host and text of each chosen line, and one for its page's title too."""
+    page = _page_of(chosen, offsets)
+    titles = pa.array([story_title(title) for title in pages["title"].to_pylist()], pa.string())
+    hosts, titles = _hashes(pages["host"])[page], _hashes(titles)[page]
+    block = mix_all(mix_all(hosts) ^ _hashes(lines.take(pa.array(chosen))))
+    return block, mix_all(block ^ titles)
+
+
+def _page_of(chosen: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    page: NDArray[np.int64] = np.searchsorted(offsets, chosen, side="right") - 1
+    return page
+
+
+def _hashes(texts: pa.StringArray) -> Keys:
+    content = texts.cast(pa.binary()).to_pylist()
+    return np.array([xxhash.xxh3_64_intdigest(text) for text in content], np.uint64)
 
 
 def _lines(pages: pa.RecordBatch) -> tuple[pa.StringArray, NDArray[np.int64]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from neardup.model import Block, BlockKind, Region
-from neardup.text.main_text import main_blocks
+from neardup.text.main_text import main_blocks, site_counts, story_title
 
 LONG = "The committee met for three hours and left without a single decision"
 
@@ -82,3 +84,65 @@ def test_pages_keep_their_own_blocks_and_their_order() -> None:
 
 def test_no_pages() -> None:
     assert main_blocks(pages()).to_pylist() == []
+
+
+OWN = ["Rain fell on Monday.", "Snow fell on Tuesday.", "Hail fell on Friday.", "Fog came."]
+SHARED = "All opinions are those of their authors."
+
+
+def surveyed(titles: Sequence[str], hosts: Sequence[str]) -> list[list[str]]:
+    """The main text of pages that have a line of their own and one in common."""
+    lines = [[Block(own), Block(SHARED), Block(SHARED)] for own in OWN[: len(titles)]]
+    batch = pages(*lines)
+    batch = batch.append_column("title", pa.array(titles)).append_column("host", pa.array(hosts))
+    # In two parts, added up: what an engine does.
+    parts = [site_counts(batch.slice(0, 2)), site_counts(batch.slice(2))]
+    known: dict[int, int] = {}
+    for part in parts:
+        for key, number in zip(part["key"].to_pylist(), part["count"].to_pylist(), strict=True):
+            known[key] = known.get(key, 0) + number
+
+    def count(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return np.array([known[key] for key in keys.tolist()], np.int64)
+
+    return list(main_blocks(batch, count).to_pylist())
+
+
+def test_blocks_of_the_site_do_not_count() -> None:
+    found = surveyed(["One | Paper", "Two | Paper", "Three | Paper"], ["a.example"] * 3)
+    assert found == [[own] for own in OWN[:3]]
+
+
+def test_copies_under_one_title_are_no_sign_of_a_site() -> None:
+    found = surveyed(["One", "One | Paper", "Print - One"], ["a.example"] * 3)
+    assert found == [[own, SHARED, SHARED] for own in OWN[:3]]
+
+
+def test_two_pages_are_too_few_to_tell() -> None:
+    found = surveyed(["One", "Two"], ["a.example"] * 2)
+    assert found == [[own, SHARED, SHARED] for own in OWN[:2]]
+
+
+def test_every_host_for_itself() -> None:
+    found = surveyed(["One", "Two", "Three", "Four"], ["a.example", "b.example"] * 2)
+    assert found == [[own, SHARED, SHARED] for own in OWN]
+
+
+def test_unknown_hosts_are_no_site() -> None:
+    found = surveyed(["One", "Two", "Three", "Four"], [""] * 4)
+    assert found == [[own, SHARED, SHARED] for own in OWN]
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Storm hits the coast | The Paper", "Storm hits the coast"),
+        ("The Paper - Storm hits the coast", "Storm hits the coast"),
+        ("Covid-19 cases fall", "Covid-19 cases fall"),
+        ("台风登陆沿海地区_新闻网", "台风登陆沿海地区"),
+        ("台风登陆沿海地区-新闻网", "台风登陆沿海地区"),
+        ("", ""),
+    ],
+)
+def test_story_title(title: str, expected: str) -> None:
+    assert story_title(title) == expected

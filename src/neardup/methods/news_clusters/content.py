@@ -37,7 +37,9 @@ class Vectors(NamedTuple):
 def count_words(words: pa.ListArray) -> Vectors:
     """The counts of each page's words."""
     encoded = words.flatten().dictionary_encode()
-    names = [xxhash.xxh32_intdigest(word) for word in encoded.dictionary.to_pylist()]
+    names = [
+        xxhash.xxh32_intdigest(word.as_buffer()) for word in encoded.dictionary.cast(pa.binary())
+    ]
     hashes = np.array(names, np.int64)[encoded.indices.to_numpy()]
     pages = pc.list_parent_indices(words).to_numpy().astype(np.int64)
     both, counts = np.unique(pages << 32 | hashes, return_counts=True)

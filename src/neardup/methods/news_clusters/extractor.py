@@ -8,8 +8,6 @@ short then are dropped. Fingerprints are 64-bit hashes of the M that remain.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +20,6 @@ from neardup.text.normalise import fold_batch, string_buffers
 from neardup.text.sentences import sentences
 
 NOT_OF_A_WORD = r"[^\pL\pN\pM]+"
-# Where a title goes over to the name of its site; a bare dash only between Chinese characters.
-TITLE_SEAMS = re.compile(
-    r"\s*[|｜_]+\s*|\s+[-–—·»«]+\s+|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
-)
 
 
 def extract(
@@ -51,11 +45,6 @@ def extract(
 def bare(texts: pa.StringArray) -> pa.StringArray:
     """Folded texts without punctuation and spaces."""
     return pc.replace_substring_regex(fold_batch(texts), NOT_OF_A_WORD, "")
-
-
-def longest_title_part(title: str) -> str:
-    """The title without the name of its site: its longest part."""
-    return max(TITLE_SEAMS.split(title), key=len)
 
 
 def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:

@@ -19,7 +19,6 @@ from neardup.methods.news_clusters.extractor import (
     bare,
     extract,
     longest_sentences,
-    longest_title_part,
 )
 from neardup.methods.news_clusters.newsroom import UNDECIDED, Newsroom
 from neardup.methods.news_clusters.options import NewsClustersOptions
@@ -28,7 +27,7 @@ from neardup.methods.news_clusters.stores import Clock
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.keywords import keyword_language, keywords
-from neardup.text.main_text import main_blocks
+from neardup.text.main_text import main_blocks, site_counts, story_title
 from neardup.text.normalise import fold_batch, string_buffers
 from neardup.text.tokens import tokens_batch
 
@@ -43,6 +42,7 @@ class NewsClusters(Method):
     Options = NewsClustersOptions
     options: NewsClustersOptions
     paper_preset = {  # noqa: RUF012
+        "site_blocks": False,
         "title_part": False,
         "stand_in": False,
         "minimum_sentences": 0,
@@ -65,8 +65,12 @@ class NewsClusters(Method):
             ]
         )
 
+    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """What tells a site's own paragraphs."""
+        return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
+
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        blocks = main_blocks(pages)
+        blocks = main_blocks(pages, survey.count if survey else None)
         texts = pc.binary_join(blocks, "\n")
         titles = self._titles(pages["title"])
         languages = [
@@ -91,7 +95,7 @@ class NewsClusters(Method):
     def _titles(self, titles: pa.StringArray) -> pa.StringArray:
         if not self.options.title_part:
             return titles
-        return pa.array([longest_title_part(title) for title in titles.to_pylist()], pa.string())
+        return pa.array([story_title(title) for title in titles.to_pylist()], pa.string())
 
     def _title_texts(self, titles: pa.StringArray, blocks: pa.ListArray) -> pa.StringArray:
         """What gives the title words: the title, or what stands in for one."""

@@ -40,6 +40,9 @@ class NewsClustersOptions:
     expiry: float = option(
         0, "Updater: days after which a binding is cancelled; 0 is never", minimum=0
     )
+    site_blocks: bool = option(
+        True, "guard: paragraphs that a host shows under other titles too are not of the text"
+    )
     title_part: bool = option(
         True, "guard: of a title that names its site (Story | Paper) only the longest part counts"
     )
