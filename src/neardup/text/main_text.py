@@ -95,8 +95,7 @@ def _keys(
 ) -> tuple[Keys, Keys]:
     """A number for the host and text of each chosen line, and one for its page's title too."""
     page = _page_of(chosen, offsets)
-    titles = pa.array([story_title(title) for title in pages["title"].to_pylist()], pa.string())
-    hosts, titles = _hashes(pages["host"])[page], _hashes(titles)[page]
+    hosts, titles = _hashes(pages["host"])[page], _hashes(pages["title"])[page]
     block = mix_all(mix_all(hosts) ^ _hashes(lines.take(pa.array(chosen))))
     return block, mix_all(block ^ titles)
 
