@@ -47,10 +47,10 @@ EUROPEAN = (
     "āēģīķļņūėįų"  # north
     "ơư\u0300\u0301\u0303\u0309\u0323"  # and Vietnamese, whose marks stand apart
     "ÄÖÜÉÈÀÇÑÓÁÍÚÅØŁŚŻČŘŠŽİŞ"
-    "\u00a0–—‘’“”„…«»·•©®™°€£§´"
+    "\u00a0\u00ad–—‘’“”„…«»·•©®™°€£§´"
 )
 COMMON = frozenset(HAN + HANGUL + CJK_PUNCTUATION + CYRILLIC + EUROPEAN)
-ODD_IN_EUROPE = frozenset("¡¢¤¥¦¨ª¬\u00ad¯±²³µ¶¸¹º¼½¾¿×÷ƒ†‡‰ˆ˜ÐÞðþ")
+ODD_IN_EUROPE = frozenset("¡¢¤¥¦¨ª¬¯±²³µ¶¸¹º¼½¾¿×÷ƒ†‡‰ˆ˜ÐÞðþ")
 
 KANA = re.compile("[ぁ-ヺ]")
 ENOUGH = 4000  # characters; more would not change the score
@@ -101,14 +101,12 @@ def weight(character: str) -> float:
         return -2.0
     if "\uff61" <= character <= "\uff9f":  # half-width kana: what Shift_JIS makes of anything
         return -0.5
-    if character in ODD_IN_EUROPE:
+    if character in ODD_IN_EUROPE or "\u2500" <= character <= "\u259f":  # boxes, which KOI8 has
         return -0.4
     if character in CYRILLIC_TOO:
         return 0.4
     if character > "\u2e7f":
         return 0.0
-    return (
-        0.8
-        if category in ("Lo", "Ll", "Mn") and not "Ѐ" <= character <= "ԯ" and character > "\u0370"
-        else 0.1
-    )
+    # Letters of other alphabets, small ones where there are two kinds. Cyrillic is dealt with.
+    is_letter = category in ("Lo", "Ll", "Mn") and character > "\u0370"
+    return 0.8 if is_letter and not "Ѐ" <= character <= "ԯ" else 0.1
