@@ -64,6 +64,7 @@ def test_dedup_writes_the_files_and_says_where(
         "clusters.jsonl",
         "pairs.jsonl",
         "rejected.jsonl",
+        "remembered.parquet",
         "skipped.jsonl",
         "summary.json",
     ]

@@ -72,6 +72,13 @@ def dedup(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads. [default: all cores]")
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="The result folder of an earlier run: cluster the new pages with its pages, "
+            "without reading those again."
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(help="What the run may take; beyond it work spills to disk. [default: 4GB]"),
@@ -114,6 +121,7 @@ def dedup(
             out,
             options=options,
             write_kept=write_kept,
+            against=against,
             resume=resume,
             limits=limits,
             progress=progress,

@@ -21,6 +21,7 @@ WORDS = {
     "identify": "settling ids",
     "survey": "surveying the pages",
     "features": "computing features",
+    "earlier": "taking up the earlier result",
     "keys": "computing keys",
     "candidates": "finding candidates",
     "judge": "judging pairs",

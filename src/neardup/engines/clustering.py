@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.clusters.growing import NEW, join_earlier
 from neardup.clusters.keeping import choose_kept
 from neardup.clusters.splitting import centred_clusters
 from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
+from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
@@ -46,20 +48,27 @@ def cluster_pages(
     *,
     keep: str,
     contained: bool,
+    earlier: Earlier | None = None,
 ) -> Clustering:
     """Join verified pairs, choose what to keep, and judge each member against it."""
     with run.stages("cluster") as stage:
         joins = joining_relations(method, contained)
         joined = np.isin(judged.relations, joins)
         left, right = judged.left[joined], judged.right[joined]
+
+        def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+            return np.isin(_judge(method, features, one, other, run)["relation"], joins)
+
+        known = np.full(len(features), NEW)
+        if earlier is not None:
+            similarity = judged.similarities[joined]
+            known = join_earlier(earlier.labels, earlier.kept, left, right, similarity, close)
+        free = (known[left] == NEW) & (known[right] == NEW)
         if method.splits:
-
-            def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
-                return np.isin(_judge(method, features, one, other, run)["relation"], joins)
-
-            labels = centred_clusters(len(features), left, right, close)
+            labels = centred_clusters(len(features), left[free], right[free], close)
         else:
-            labels = connected_components(len(features), left, right)
+            labels = connected_components(len(features), left[free], right[free])
+        labels = np.where(known == NEW, labels, known)
         kept = choose_kept(keep, spilled.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))
         to_kept = _judge(method, features, members, kept[members], run)

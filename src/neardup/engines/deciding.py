@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.candidates.grouping import distinct_pairs, pairs_sharing_keys, pairs_with_first
+from neardup.clusters.growing import NEW
 from neardup.engines.budget import key_ranges
+from neardup.engines.earlier import Earlier, Judge, judging_the_rest, with_known
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
@@ -31,6 +33,7 @@ class Judged:
     left: Rows
     right: Rows
     relations: NDArray[np.object_]
+    similarities: NDArray[np.float64]  # not a number where there is none
     verdicts: Parts  # PAIRS_AT_ONCE in each
 
     def each(self) -> Iterator[tuple[Rows, Rows, pa.RecordBatch]]:
@@ -40,24 +43,37 @@ class Judged:
             yield self.left[here], self.right[here], batch
 
 
-def decide(method: Method, spilled: Spilled, features: Features, run: Run) -> Judged:
-    """Every pair that the method has something to say about."""
+def decide(
+    method: Method, spilled: Spilled, features: Features, run: Run, earlier: Earlier | None = None
+) -> Judged:
+    """Every pair that the method has something to say about; what is known is not judged again."""
     if isinstance(method, DecidesInOrder):
         left, right, assigned = _decide_in_order(method, spilled, features, run)
         judge = assigned.slice
     else:
         left, right = _candidates(method, features, run)
 
+        judge_pairs: Judge = lambda one, other: method.judge(  # noqa: E731
+            features.take(one), features.take(other)
+        )
+        if earlier is not None:
+            known = earlier.known_pairs(spilled.ids)
+            left, right = with_known(left, right, known, seen=earlier.labels != NEW)
+            judge_pairs = judging_the_rest(judge_pairs, known)
+
         def judge(start: int, count: int) -> pa.RecordBatch:
             here = slice(start, start + count)
-            return method.judge(features.take(left[here]), features.take(right[here]))
+            return judge_pairs(left[here], right[here])
 
     verdicts = run.parts("verdicts", VERDICTS)
     with run.stages("judge", total=left.size) as stage:
         starts = range(0, left.size, PAIRS_AT_ONCE)
         verdicts.fill(starts, lambda start: (judge(start, PAIRS_AT_ONCE), 0), run.workers, stage)
-    relations = [batch["relation"].to_numpy(zero_copy_only=False) for batch in verdicts.each()]
-    return Judged(left, right, np.concatenate([np.empty(0, object), *relations]), verdicts)
+    relations, similarities = [np.empty(0, object)], [np.empty(0)]
+    for batch in verdicts.each(["relation", "similarity"]):
+        relations.append(batch["relation"].to_numpy(zero_copy_only=False))
+        similarities.append(batch["similarity"].to_numpy(zero_copy_only=False))
+    return Judged(left, right, np.concatenate(relations), np.concatenate(similarities), verdicts)
 
 
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:

@@ -30,7 +30,7 @@ class Features:
     _row: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        count = sum(pages.size for pages in self.pages)
+        count = max((int(pages.max(initial=-1)) for pages in self.pages), default=-1) + 1
         self._batch = np.empty(count, np.int32)
         self._row = np.empty(count, np.int32)
         for number, pages in enumerate(self.pages):

@@ -19,13 +19,18 @@ from neardup.methods.base import Method, Survey, Surveys
 from neardup.schemas import COUNTS
 
 COUNT_BYTES = 16  # a key and its count
+SURVEYED = "surveyed"  # the folder of the summed counts
 
 PartItem = tuple[Path, NDArray[np.int64]]
 
 
-def compute_features(method: Method, spilled: Spilled, run: Run) -> Features:
-    """The features of all pages."""
-    survey = _survey(method, spilled, run) if isinstance(method, Surveys) else None
+def compute_features(
+    method: Method, spilled: Spilled, run: Run, earlier: Iterable[pa.RecordBatch] = ()
+) -> Features:
+    """The features of the pages read; `earlier` are counts that a survey adds to its own."""
+    survey = None
+    if isinstance(method, Surveys):
+        survey = _survey(method, spilled, run, list(earlier))
     parts = run.parts("features", method.feature_schema, compressed=False)
 
     def features_of(item: PartItem) -> tuple[pa.RecordBatch, int]:
@@ -47,7 +52,8 @@ def _pages_of(item: PartItem) -> pa.RecordBatch:
     return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
 
 
-def _survey(method: Surveys, spilled: Spilled, run: Run) -> Survey:
+def _survey(method: Surveys, spilled: Spilled, run: Run, earlier: list[pa.RecordBatch]) -> Survey:
+    """What the method counts over all pages; all counts stay in the work folder."""
     parts = run.parts("survey", COUNTS)
 
     def survey_part(item: PartItem) -> tuple[pa.RecordBatch, int]:
@@ -55,26 +61,34 @@ def _survey(method: Surveys, spilled: Spilled, run: Run) -> Survey:
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
         parts.fill(spilled.each_part(), survey_part, run.workers, stage)
-        total = sum(part.rows for part in parts.listed)
-        found = [
-            add_up(parts.each(), first, last)
-            for first, last in key_ranges(total * 4 * COUNT_BYTES, run.memory)
-        ]
-    keys, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    return Survey(len(spilled.ids), keys, counts)
+        total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
+        ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
+        sums = run.parts(SURVEYED, COUNTS)
+        sums.fill(ranges, lambda cut: (add_up([*parts.each(), *earlier], *cut), 0), 1, stage)
+    return survey_from(len(spilled.ids), sums.each())
+
+
+def survey_from(pages: int, sums: Iterable[pa.RecordBatch]) -> Survey:
+    """A survey from counts in the order of their keys; those of 1 need not be remembered."""
+    keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for batch in sums:
+        count = batch["count"].to_numpy()
+        keys.append(batch["key"].to_numpy()[count > 1])
+        counts.append(count[count > 1])
+    return Survey(pages, np.concatenate(keys), np.concatenate(counts))
 
 
 def survey_of(method: Method, pages: pa.RecordBatch) -> Survey | None:
     """The survey of a batch that is all there is; None for a method that needs none."""
     if not isinstance(method, Surveys):
         return None
-    return Survey(pages.num_rows, *add_up([method.survey(pages)]))
+    return survey_from(pages.num_rows, [add_up([method.survey(pages)])])
 
 
 def add_up(
     batches: Iterable[pa.RecordBatch], first: int = 0, last: int = 2**64 - 1
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The keys from `first` to `last` that were counted more than once, and their counts."""
+) -> pa.RecordBatch:
+    """The keys from `first` to `last`, in order, each with the sum of its counts."""
     keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for batch in batches:
         key = batch["key"].to_numpy()
@@ -83,4 +97,4 @@ def add_up(
         counts.append(batch["count"].to_numpy()[here])
     distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
     sums = np.bincount(place, np.concatenate(counts), distinct.size).astype(np.int64)
-    return distinct[sums > 1], sums[sums > 1]
+    return pa.record_batch([distinct, sums], schema=COUNTS)

@@ -16,11 +16,13 @@ from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.clustering import Clustering, cluster_pages
 from neardup.engines.deciding import Judged, decide
+from neardup.engines.earlier import among_earlier, check_earlier, with_earlier_features
 from neardup.engines.features import Features
-from neardup.engines.featuring import compute_features
+from neardup.engines.featuring import SURVEYED, compute_features
 from neardup.engines.keeping import write_kept_pages
 from neardup.engines.parsing import Spilled, parse_inputs
 from neardup.engines.progress import Progress, Silent
+from neardup.engines.remembered import write_remembered, write_survey
 from neardup.engines.result import Result
 from neardup.engines.run import Run
 from neardup.engines.stages import Stages
@@ -29,8 +31,9 @@ from neardup.engines.tables import clusters_rows, pairs_rows, skipped_rows
 from neardup.engines.threads import default_workers
 from neardup.engines.work import work_folder
 from neardup.errors import UsageError
-from neardup.methods.base import Method, make_method
+from neardup.methods.base import Method, Surveys, make_method
 from neardup.pages import Limits
+from neardup.schemas import COUNTS
 
 
 def dedup(
@@ -44,6 +47,7 @@ def dedup(
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
     write_kept: str | Path | None = None,
+    against: str | Path | None = None,
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
     resume: bool = False,
@@ -53,8 +57,10 @@ def dedup(
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
     `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
-    `memory` is in bytes. When this raises, nothing is left behind; when it is killed or
-    interrupted, the same call with `resume` goes on where it was.
+    `against` names the result of an earlier run: the new pages are clustered with its pages,
+    which are not read again, and its clusters keep their names. `memory` is in bytes. When
+    this raises, nothing is left behind; when it is killed or interrupted, the same call with
+    `resume` goes on where it was.
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     limits, out = limits or Limits(), Path(out)
@@ -65,16 +71,24 @@ def dedup(
     readable_again = "-" not in inputs
     if not readable_again and (resume or write_kept is not None):
         raise UsageError("standard input comes once: --resume and --write-kept need files")
-    what = describe_run(inputs, limits, chosen)
+    if against is not None:
+        check_earlier(Path(against), chosen)
+    what = describe_run(inputs, limits, chosen, against)
     place = work_folder(out, what, resume=resume, resumable=readable_again)
 
     with output.writing(out), place as work:
         run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
         spilled = parse_inputs(inputs, limits, run)
-        features = compute_features(chosen, spilled, run)
-        judged = decide(chosen, spilled, features, run)
+        earlier = None
+        if against is not None:
+            spilled, earlier = among_earlier(spilled, Path(against))
+        counts = earlier.survey_batches() if earlier else ()
+        features = compute_features(chosen, spilled, run, counts)
+        if earlier is not None:
+            features = with_earlier_features(chosen, features, earlier, run)
+        judged = decide(chosen, spilled, features, run, earlier)
         clustering = cluster_pages(
-            chosen, spilled, features, judged, run, keep=keep, contained=contained
+            chosen, spilled, features, judged, run, keep=keep, contained=contained, earlier=earlier
         )
         result = work / "result"
         _write(result, format, chosen, spilled, features, judged, clustering, run)
@@ -107,3 +121,6 @@ def _write(
     with run.stages("write") as stage:
         for name, (schema, rows) in tables.items():
             output.write_rows(folder / name, schema, rows, format, stage)
+        write_remembered(folder, method, spilled, features)
+        if isinstance(method, Surveys):
+            write_survey(folder, run.parts(SURVEYED, COUNTS).each())

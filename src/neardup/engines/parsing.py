@@ -24,7 +24,8 @@ PAGES_AT_ONCE = 4096
 BYTES_AT_ONCE = 8 * 1024**2
 
 # What stays in memory of each page, beside the number of characters of its text.
-RECORD = ["id", "again", "url", "canonical_url", "time", "size", "digest", "source", "record"]
+KEPT_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
+RECORD = ["id", "again", "digest", *KEPT_COLUMNS]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
             raise InputError(_nothing_read(inputs, skips))
         identities = settle_identities(records)
         stage.advance(records.num_rows)
-        pages = records.take(pa.array(identities.rows)).drop_columns(["id", "again", "digest"])
+        pages = records.take(pa.array(identities.rows)).select([*KEPT_COLUMNS, "length"])
     numbers = _numbers(parts, identities.rows)
     return Spilled(parts, numbers, identities.ids, pages, [*skips, *identities.skips])
 

@@ -99,13 +99,16 @@ def _tally(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items()))
 
 
-def describe_run(inputs: Sequence[str], limits: Limits, method: Method) -> str:
+def describe_run(
+    inputs: Sequence[str], limits: Limits, method: Method, against: str | Path | None
+) -> str:
     """What decides the stages of a run: only a run that says the same is taken up again."""
     said = {
         "neardup": version("neardup"),
         "inputs": sorted(set(inputs)),
         "files": sorted(_stamp(Path(name)) for name in set(inputs) if Path(name).is_file()),
         "limits": dataclasses.asdict(limits),
+        "against": None if against is None else _stamp(Path(against) / "summary.json"),
         "method": method.name,
         "options": dataclasses.asdict(method.options),
     }

@@ -170,6 +170,9 @@ def evidence_json(evidence: Mapping[str, object]) -> str:
 
 # name -> module and class. A method's module is imported only when the method is asked for.
 REGISTRY: Mapping[str, tuple[str, str]] = {
+    "edit-distance": ("neardup.methods.edit_distance", "EditDistance"),
+    "two-phase": ("neardup.methods.two_phase", "TwoPhase"),
+    "word-table": ("neardup.methods.word_table", "WordTable"),
     "exact": ("neardup.methods.exact", "Exact"),
 }
 

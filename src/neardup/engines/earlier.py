@@ -1,0 +1,181 @@
+"""An earlier result, taken up again: its pages, features, clusters and verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from neardup.candidates.grouping import distinct_pairs
+from neardup.clusters.growing import NEW
+from neardup.engines.features import Features, Rows, mapped_features
+from neardup.engines.parsing import Spilled
+from neardup.engines.remembered import PAGES_FILE, ROWS_AT_ONCE, SURVEY_FILE
+from neardup.engines.result import Result
+from neardup.engines.run import Run
+from neardup.errors import InputError, UsageError
+from neardup.methods.base import DecidesInOrder, Method, evidence_json
+from neardup.model import Skip, SkipReason, Source
+from neardup.schemas import VERDICTS
+
+
+@dataclass(frozen=True)
+class Known:
+    """Pairs that have their verdict already, in order, left < right."""
+
+    left: Rows
+    right: Rows
+    verdicts: pa.Table
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The pages of an earlier result among those of this run, by their numbers in this run."""
+
+    folder: Path
+    numbers: Rows  # of each earlier page, in the order of the earlier result
+    labels: Rows  # of every page: its earlier cluster, or NEW
+    kept: Rows  # of every page: the page its earlier cluster keeps, or NEW
+
+    def survey_batches(self) -> Iterator[pa.RecordBatch]:
+        """The counts behind the earlier features."""
+        path = self.folder / SURVEY_FILE
+        if path.exists():
+            yield from pq.ParquetFile(path).iter_batches()
+
+    def known_pairs(self, ids: pa.Array) -> Known:
+        """The verdicts of the earlier run."""
+        rows = [*Result(self.folder).pairs(), *Result(self.folder).rejected()]
+        left = _numbers_of(ids, [row["a"] for row in rows])
+        right = _numbers_of(ids, [row["b"] for row in rows])
+        verdicts = [{**row, "evidence": evidence_json(row["evidence"])} for row in rows]
+        table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
+        order = np.lexsort((right, left))
+        return Known(left[order], right[order], table.take(pa.array(order)))
+
+
+def with_known(
+    left: Rows, right: Rows, known: Known, *, seen: NDArray[np.bool_]
+) -> tuple[Rows, Rows]:
+    """The candidates with a new page in them, and the pairs that are known, in order."""
+    new = ~(seen[left] & seen[right])
+    return distinct_pairs(
+        np.concatenate([left[new], known.left]), np.concatenate([right[new], known.right])
+    )
+
+
+Judge = Callable[[Rows, Rows], pa.RecordBatch]
+
+
+def judging_the_rest(judge: Judge, known: Known) -> Judge:
+    """`judge` for pairs that are not known; the others have their verdict."""
+    known_pairs = known.left << 32 | known.right
+
+    def judge_or_recall(left: Rows, right: Rows) -> pa.RecordBatch:
+        pairs = left << 32 | right
+        place = np.searchsorted(known_pairs, pairs)
+        there = place < known_pairs.size
+        there[there] = known_pairs[place[there]] == pairs[there]
+        recalled = known.verdicts.take(pa.array(place[there]))
+        judged = pa.Table.from_batches([judge(left[~there], right[~there])])
+        order = np.argsort(np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)]))
+        both = pa.concat_tables([recalled, judged]).take(pa.array(order)).combine_chunks()
+        return both.to_batches()[0]
+
+    return judge_or_recall
+
+
+def check_earlier(folder: Path, method: Method) -> None:
+    """An earlier result can be taken up by the same method with the same options only."""
+    if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
+        raise InputError(f"{folder} holds no result of an earlier run")
+    if isinstance(method, DecidesInOrder):
+        raise UsageError(
+            f"{method.name} decides against a growing state, which a result folder does not hold"
+        )
+    summary = Result(folder).summary
+    if (summary["method"], summary["options"]) != (
+        method.name,
+        json.loads(json.dumps(dataclasses.asdict(method.options))),
+    ):
+        options = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
+        raise UsageError(
+            f"{folder} was made with method {summary['method']} ({options}); use the same here"
+        )
+
+
+def among_earlier(spilled: Spilled, folder: Path) -> tuple[Spilled, Earlier]:
+    """All pages, earlier and new, numbered anew; a new page with an earlier id is skipped."""
+    remembered = pq.read_table(folder / PAGES_FILE, columns=["id", *spilled.pages.column_names])
+    old_ids = remembered["id"].combine_chunks()
+    fresh = pc.invert(pc.is_in(spilled.ids, old_ids))
+    new_rows = np.flatnonzero(fresh.to_numpy(zero_copy_only=False))
+    ids = pa.concat_arrays([old_ids, spilled.ids.take(pa.array(new_rows))])
+    pages = pa.concat_tables(
+        [remembered.drop_columns(["id"]), spilled.pages.take(pa.array(new_rows))]
+    )
+    order = pc.array_sort_indices(ids).to_numpy().astype(np.int64)
+    number = np.empty(order.size, np.int64)
+    number[order] = np.arange(order.size)
+    renumbered = np.full(len(spilled.ids), NEW)
+    renumbered[new_rows] = number[len(old_ids) :]
+    merged = Spilled(
+        spilled.parts,
+        [np.where(each >= 0, renumbered[each], NEW) for each in spilled.numbers],
+        ids.take(pa.array(order)),
+        pages.take(pa.array(order)),
+        [*spilled.skips, *_seen_before(spilled, fresh)],
+    )
+    return merged, _earlier(folder, merged.ids, number[: len(old_ids)])
+
+
+def _seen_before(spilled: Spilled, fresh: pa.Array) -> Iterator[Skip]:
+    for row in np.flatnonzero(~fresh.to_numpy(zero_copy_only=False)).tolist():
+        place = Source(spilled.pages["source"][row].as_py(), spilled.pages["record"][row].as_py())
+        detail = "the earlier result has this id"
+        yield Skip(place, SkipReason.DUPLICATE_ID, detail, spilled.ids[row].as_py())
+
+
+def _earlier(folder: Path, ids: pa.Array, numbers: Rows) -> Earlier:
+    rows: list[dict[str, Any]] = list(Result(folder).pages())
+    labels, kept = np.full(len(ids), NEW), np.full(len(ids), NEW)
+    labels[numbers] = _numbers_of(ids, [row["cluster"] for row in rows])
+    kept[numbers] = _numbers_of(ids, [row["duplicate_of"] or row["id"] for row in rows])
+    return Earlier(folder, numbers, labels, kept)
+
+
+def _numbers_of(ids: pa.Array, names: list[str]) -> NDArray[np.int64]:
+    found: Rows = pc.index_in(pa.array(names, pa.string()), ids).to_numpy().astype(np.int64)
+    return found
+
+
+def with_earlier_features(method: Method, new: Features, earlier: Earlier, run: Run) -> Features:
+    """The features of all pages; the earlier ones are unpacked into the work folder."""
+    parts = run.parts("earlier", method.feature_schema, compressed=False)
+    file = pq.ParquetFile(earlier.folder / PAGES_FILE)
+    batches = file.iter_batches(ROWS_AT_ONCE, columns=["features"])
+    with run.stages("earlier", total=earlier.numbers.size) as stage:
+        parts.fill(
+            batches,
+            lambda batch: (pa.RecordBatch.from_struct_array(batch["features"]), 0),
+            1,
+            stage,
+        )
+    cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
+    paths = [parts.path(part.number) for part in parts.listed]
+    old = mapped_features(method.feature_schema, paths, np.split(earlier.numbers, cuts))
+    return Features(
+        method.feature_schema,
+        [*new.batches, *old.batches],
+        [*new.pages, *old.pages],
+        [*new.maps, *old.maps],
+    )

@@ -1,0 +1,64 @@
+"""What a result remembers of its pages, so that later runs need not read them again.
+
+`remembered.parquet` has a row a page, in the order of ids: its record and its features.
+`survey.parquet` has the counts behind the features, for a method that surveys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.engines.features import Features
+from neardup.engines.parsing import KEPT_COLUMNS, Spilled
+from neardup.methods.base import Method
+from neardup.schemas import COUNTS, PAGES
+
+PAGES_FILE = "remembered.parquet"
+SURVEY_FILE = "survey.parquet"
+ROWS_AT_ONCE = 4096
+
+
+def remembered_schema(method: Method) -> pa.Schema:
+    """Id, record, features."""
+    return pa.schema(
+        [
+            PAGES.field("id"),
+            *(PAGES.field(name) for name in KEPT_COLUMNS),
+            pa.field("length", pa.int64()),
+            pa.field("features", pa.struct(list(method.feature_schema)), nullable=False),
+        ]
+    )
+
+
+def write_remembered(folder: Path, method: Method, spilled: Spilled, features: Features) -> None:
+    """Remember every page of a run."""
+    schema = remembered_schema(method)
+    with pq.ParquetWriter(folder / PAGES_FILE, schema, compression="zstd") as writer:
+        for batch in _rows(method, spilled, features):
+            writer.write_batch(batch)
+
+
+def _rows(method: Method, spilled: Spilled, features: Features) -> Iterator[pa.RecordBatch]:
+    schema = remembered_schema(method)
+    for start in range(0, len(spilled.ids), ROWS_AT_ONCE):
+        here = slice(start, start + ROWS_AT_ONCE)
+        taken = features.take(np.arange(len(spilled.ids))[here])
+        columns = {
+            "id": spilled.ids[here],
+            **{name: spilled.pages[name][here].combine_chunks() for name in KEPT_COLUMNS},
+            "length": spilled.pages["length"][here].combine_chunks(),
+            "features": taken.to_struct_array(),
+        }
+        yield pa.record_batch(columns, schema=schema)
+
+
+def write_survey(folder: Path, counts: Iterator[pa.RecordBatch]) -> None:
+    """Remember the counts of a survey."""
+    with pq.ParquetWriter(folder / SURVEY_FILE, COUNTS, compression="zstd") as writer:
+        for batch in counts:
+            writer.write_batch(batch)
