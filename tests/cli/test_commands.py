@@ -14,7 +14,7 @@ import pytest
 from neardup.cli.main import app, run
 from sample_pages import html, sample_records, write_jsonl
 
-COMMANDS = ["dedup", "compare", "methods", "demo"]
+COMMANDS = ["dedup", "recluster", "compare", "methods", "demo", "synth"]
 
 
 def neardup(
@@ -278,3 +278,37 @@ def test_a_full_disk_is_one_clear_line_and_leaves_nothing(pages: Path, tmp_path:
     assert f"cannot write {out}" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert list(out.parent.iterdir()) == []
+
+
+def test_recluster_writes_another_result(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    neardup(capsys, monkeypatch, "dedup", pages, "--out", first)
+    arguments = ["recluster", first, "--threshold", "1", "--out", second]
+    code, told, _ = neardup(capsys, monkeypatch, *arguments)
+    assert code == 0
+    assert str(second) in told
+    assert (second / "clusters.jsonl").read_bytes() == (first / "clusters.jsonl").read_bytes()
+    code, _, told = neardup(capsys, monkeypatch, *arguments[:3], "2", "--out", second)
+    assert code == 2
+    assert "--threshold" in told
+
+
+def test_dedup_against_an_earlier_result(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    neardup(capsys, monkeypatch, "dedup", pages, "--out", first)
+    new = write_jsonl(tmp_path / "new.jsonl", [{"id": "x", "html": html("bridge")}])
+    code, told, _ = neardup(
+        capsys, monkeypatch, "dedup", new, "--out", second, "--against", first, "--memory", "1GB"
+    )
+    assert code == 0
+    assert "4 duplicates" in " ".join(told.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -157,8 +157,16 @@ def check_settings(settings: Mapping[str, object]) -> None:
         value = settings[name]
         if value is not None and type(value) is not wanted:
             raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
-    if settings["format"] not in ("jsonl", "parquet"):
-        raise UsageError(f"unknown format {settings['format']!r}; there are: jsonl, parquet")
+    check_format(str(settings["format"]))
+
+
+def check_format(name: str) -> Literal["jsonl", "parquet"]:
+    """One of the two."""
+    if name == "jsonl":
+        return "jsonl"
+    if name == "parquet":
+        return "parquet"
+    raise UsageError(f"unknown format {name!r}; there are: jsonl, parquet")
 
 
 def read_assignments(assignments: Sequence[str]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from neardup.cli import compare, dedup, demo, methods
+from neardup.cli import compare, dedup, demo, methods, recluster, synth
 from neardup.errors import NeardupError
 
 app = typer.Typer(
@@ -40,9 +40,11 @@ def neardup(
 
 
 app.command("dedup", epilog=dedup.EXAMPLE)(dedup.dedup)
+app.command("recluster", epilog=recluster.EXAMPLE)(recluster.recluster)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+app.command("synth", epilog=synth.EXAMPLE)(synth.synth)
 
 
 def run() -> None:

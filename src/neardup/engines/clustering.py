@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,55 +40,62 @@ class Clustering:
         return np.equal(self.kept, np.arange(self.kept.size))
 
 
+@dataclass(frozen=True)
+class JoinRule:
+    """When two pages belong together."""
+
+    judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
+    relations: Sequence[str]  # the verdicts that join
+    splits: bool  # every member must be joined to the centre
+
+
+def join_rule(method: Method, *, contained: bool) -> JoinRule:
+    """The method's own rule; `contained` joins excerpts to what contains them, too."""
+    also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
+    relations = sorted(str(relation) for relation in {*method.joins, *also})
+    return JoinRule(method.judge, relations, method.splits)
+
+
 def cluster_pages(
-    method: Method,
+    rule: JoinRule,
     spilled: Spilled,
     features: Features,
     judged: Judged,
-    run: Run,
-    *,
     keep: str,
-    contained: bool,
+    run: Run,
     earlier: Earlier | None = None,
 ) -> Clustering:
     """Join verified pairs, choose what to keep, and judge each member against it."""
     with run.stages("cluster") as stage:
-        joins = joining_relations(method, contained)
-        joined = np.isin(judged.relations, joins)
+        joined = np.isin(judged.relations, rule.relations)
         left, right = judged.left[joined], judged.right[joined]
 
         def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
-            return np.isin(_judge(method, features, one, other, run)["relation"], joins)
+            return np.isin(_judge(rule, features, one, other, run)["relation"], rule.relations)
 
         known = np.full(len(features), NEW)
         if earlier is not None:
             similarity = judged.similarities[joined]
             known = join_earlier(earlier.labels, earlier.kept, left, right, similarity, close)
         free = (known[left] == NEW) & (known[right] == NEW)
-        if method.splits:
+        if rule.splits:
             labels = centred_clusters(len(features), left[free], right[free], close)
         else:
             labels = connected_components(len(features), left[free], right[free])
         labels = np.where(known == NEW, labels, known)
         kept = choose_kept(keep, spilled.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))
-        to_kept = _judge(method, features, members, kept[members], run)
+        to_kept = _judge(rule, features, members, kept[members], run)
         stage.advance(len(features))
         return Clustering(labels, kept, to_kept)
 
 
-def joining_relations(method: Method, contained: bool) -> list[str]:
-    """The relations that join two pages into a cluster."""
-    also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
-    return sorted(str(relation) for relation in {*method.joins, *also})
-
-
-def _judge(method: Method, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
+def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
     """Relation and similarity of pairs, some at a time."""
 
     def judge(start: int) -> pa.RecordBatch:
         here = slice(start, start + PAIRS_AT_ONCE)
-        verdicts = method.judge(features.take(left[here]), features.take(right[here]))
+        verdicts = rule.judge(features.take(left[here]), features.take(right[here]))
         return verdicts.select(TO_KEPT.names)
 
     batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)

@@ -159,11 +159,21 @@ def _numbers_of(ids: pa.Array, names: list[str]) -> NDArray[np.int64]:
 
 
 def with_earlier_features(method: Method, new: Features, earlier: Earlier, run: Run) -> Features:
-    """The features of all pages; the earlier ones are unpacked into the work folder."""
+    """The features of all pages."""
+    old = remembered_features(earlier.folder, method, earlier.numbers, run)
+    return Features(
+        method.feature_schema,
+        [*new.batches, *old.batches],
+        [*new.pages, *old.pages],
+        [*new.maps, *old.maps],
+    )
+
+
+def remembered_features(folder: Path, method: Method, numbers: Rows, run: Run) -> Features:
+    """The features that a result remembers, unpacked into the work folder."""
     parts = run.parts("earlier", method.feature_schema, compressed=False)
-    file = pq.ParquetFile(earlier.folder / PAGES_FILE)
-    batches = file.iter_batches(ROWS_AT_ONCE, columns=["features"])
-    with run.stages("earlier", total=earlier.numbers.size) as stage:
+    batches = pq.ParquetFile(folder / PAGES_FILE).iter_batches(ROWS_AT_ONCE, columns=["features"])
+    with run.stages("earlier", total=numbers.size) as stage:
         parts.fill(
             batches,
             lambda batch: (pa.RecordBatch.from_struct_array(batch["features"]), 0),
@@ -172,10 +182,4 @@ def with_earlier_features(method: Method, new: Features, earlier: Earlier, run: 
         )
     cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
     paths = [parts.path(part.number) for part in parts.listed]
-    old = mapped_features(method.feature_schema, paths, np.split(earlier.numbers, cuts))
-    return Features(
-        method.feature_schema,
-        [*new.batches, *old.batches],
-        [*new.pages, *old.pages],
-        [*new.maps, *old.maps],
-    )
+    return mapped_features(method.feature_schema, paths, np.split(numbers, cuts))

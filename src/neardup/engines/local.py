@@ -14,24 +14,23 @@ from pathlib import Path
 from neardup.clusters.keeping import policy_order
 from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
-from neardup.engines.clustering import Clustering, cluster_pages
-from neardup.engines.deciding import Judged, decide
+from neardup.engines.clustering import cluster_pages, join_rule
+from neardup.engines.deciding import decide
 from neardup.engines.earlier import among_earlier, check_earlier, with_earlier_features
-from neardup.engines.features import Features
 from neardup.engines.featuring import SURVEYED, compute_features
 from neardup.engines.keeping import write_kept_pages
-from neardup.engines.parsing import Spilled, parse_inputs
+from neardup.engines.parsing import parse_inputs
 from neardup.engines.progress import Progress, Silent
-from neardup.engines.remembered import write_remembered, write_survey
+from neardup.engines.remembered import write_survey
 from neardup.engines.result import Result
 from neardup.engines.run import Run
 from neardup.engines.stages import Stages
 from neardup.engines.summary import describe_run, summarise
-from neardup.engines.tables import clusters_rows, pairs_rows, skipped_rows
+from neardup.engines.tables import write_result
 from neardup.engines.threads import default_workers
 from neardup.engines.work import work_folder
 from neardup.errors import UsageError
-from neardup.methods.base import Method, Surveys, make_method
+from neardup.methods.base import Surveys, make_method
 from neardup.pages import Limits
 from neardup.schemas import COUNTS
 
@@ -87,40 +86,15 @@ def dedup(
         if earlier is not None:
             features = with_earlier_features(chosen, features, earlier, run)
         judged = decide(chosen, spilled, features, run, earlier)
-        clustering = cluster_pages(
-            chosen, spilled, features, judged, run, keep=keep, contained=contained, earlier=earlier
-        )
+        rule = join_rule(chosen, contained=contained)
+        clustering = cluster_pages(rule, spilled, features, judged, keep, run, earlier)
         result = work / "result"
-        _write(result, format, chosen, spilled, features, judged, clustering, run)
+        write_result(result, format, chosen, spilled, features, judged, clustering, run)
+        if isinstance(chosen, Surveys):
+            write_survey(result, run.parts(SURVEYED, COUNTS).each())
         if write_kept is not None:
             write_kept_pages(Path(write_kept), inputs, limits, spilled, clustering, run)
         summary = summarise(inputs, chosen, settings, spilled, features, judged, clustering, run)
         output.write_summary(result, summary)
         output.put_in_place(result, out)
     return Result(out)
-
-
-def _write(
-    folder: Path,
-    format: output.Format,  # noqa: A002 - the name of the command-line option
-    method: Method,
-    spilled: Spilled,
-    features: Features,
-    judged: Judged,
-    clustering: Clustering,
-    run: Run,
-) -> None:
-    """The tables of the result, in a folder that is not in its place yet."""
-    tables = {
-        "clusters": (output.CLUSTERS, clusters_rows(method, spilled, features, clustering)),
-        "pairs": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=False)),
-        "rejected": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=True)),
-        "skipped": (output.SKIPPED, skipped_rows(spilled.skips)),
-    }
-    output.make_empty(folder)
-    with run.stages("write") as stage:
-        for name, (schema, rows) in tables.items():
-            output.write_rows(folder / name, schema, rows, format, stage)
-        write_remembered(folder, method, spilled, features)
-        if isinstance(method, Surveys):
-            write_survey(folder, run.parts(SURVEYED, COUNTS).each())

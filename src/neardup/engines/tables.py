@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +14,38 @@ from neardup.engines.clustering import Clustering
 from neardup.engines.deciding import Judged
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
+from neardup.engines.remembered import write_remembered
+from neardup.engines.run import Run
 from neardup.methods.base import Method
 from neardup.model import Relation, Skip
 from neardup.schemas import VERDICTS
 
 ROWS_AT_ONCE = 65_536
 REJECTED = [str(Relation.DIFFERENT), str(Relation.UNDECIDED)]
+
+
+def write_result(
+    folder: Path,
+    format: output.Format,  # noqa: A002 - the name of the command-line option
+    method: Method,
+    spilled: Spilled,
+    features: Features,
+    judged: Judged,
+    clustering: Clustering,
+    run: Run,
+) -> None:
+    """The tables of the result, in a folder that is not in its place yet."""
+    tables = {
+        "clusters": (output.CLUSTERS, clusters_rows(method, spilled, features, clustering)),
+        "pairs": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=False)),
+        "rejected": (output.PAIRS, pairs_rows(spilled.ids, judged, rejected=True)),
+        "skipped": (output.SKIPPED, skipped_rows(spilled.skips)),
+    }
+    output.make_empty(folder)
+    with run.stages("write") as stage:
+        for name, (schema, rows) in tables.items():
+            output.write_rows(folder / name, schema, rows, format, stage)
+        write_remembered(folder, method, spilled, features)
 
 
 def clusters_rows(
