@@ -29,6 +29,9 @@ WORDS = {
     "cluster": "clustering",
     "write": "writing the result",
     "keep": "writing the kept pages",
+    "synth": "generating pages",
+    "evaluate": "evaluating",
+    "tune": "trying thresholds",
 }
 COMPILING = "compiling kernels for this machine, once; later runs start at once"
 

@@ -1,0 +1,1 @@
+"""Measuring: labelled sets, generated pages, scores, tuned thresholds."""

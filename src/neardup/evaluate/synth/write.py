@@ -1,0 +1,173 @@
+"""A labelled set as a folder: the pages in one file, and `truth.csv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.engines.output import writing
+from neardup.engines.progress import Progress, Silent
+from neardup.engines.threads import default_workers
+from neardup.errors import UsageError
+from neardup.evaluate.synth.generate import as_batch, batches, check_settings
+from neardup.evaluate.synth.place import SynthPage
+from neardup.model import RawPage, Source
+from neardup.pages.original import WarcBytes
+from neardup.pages.packing import packer_of
+from neardup.pages.times import format_time
+from neardup.pages.warc_form import compose
+from neardup.pages.write import PageWriter
+from neardup.pages.write_jsonl import JsonWriter
+from neardup.pages.write_warc import WarcWriter
+
+NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
+COLUMNS = ["id", "article", "kind"]
+
+
+class Sink(Protocol):
+    """Takes the batches of one form."""
+
+    def write(self, batch: Any) -> None:
+        """Write one batch."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+
+def write_set(
+    out: str | Path,
+    pages: int,
+    seed: int = 0,
+    *,
+    format: str = "jsonl",  # noqa: A002 - the name of the command-line option
+    language: str = "both",
+    length: str = "normal",
+    texts: bool = False,
+    reprints: float = 0.5,
+    days: int = 30,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a labelled set to the folder `out` and give the path of its pages.
+
+    In a WARC a page is known by its URL, so that is its id in `truth.csv` there.
+    """
+    if format not in NAMES:
+        raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
+    settings = check_settings(pages, seed, language, length, days, reprints, texts=texts)
+    out, told = Path(out), progress or Silent()
+    told.stage("synth", total=pages)
+    pack = partial(_pack, format, texts)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        with (
+            _whole(out / NAMES[format]) as stream,
+            _whole(out / "truth.csv") as truth,
+        ):
+            truth.write((",".join(COLUMNS) + "\n").encode())
+            sink = _sink(format, stream, texts)
+            for packed, labels, count in batches(
+                settings, reprints, pack, workers or default_workers()
+            ):
+                sink.write(packed)
+                truth.write(labels)
+                told.advance(count)
+            sink.close()
+    return out / NAMES[format]
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name when all is written, or not at all."""
+    beside = path.with_name(f".{path.name}.tmp")
+    try:
+        with beside.open("wb") as stream:
+            yield stream
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, int]:
+    """A batch as it goes into the file, its lines of the truth, and its number of pages."""
+    if form == "parquet":
+        return as_batch(pages), _labels(pages), len(pages)
+    stream = io.BytesIO()
+    if form == "jsonl":
+        writer: PageWriter = JsonWriter(stream, packer_of(".zst"))
+        raw: Callable[[SynthPage, bool], RawPage] = _unicode_page
+    else:
+        writer, raw = WarcWriter(stream, packer_of(".gz")), _encoded_page
+    for page in pages:
+        writer.write(raw(page, texts))
+    writer.finish()
+    return stream.getvalue(), _labels(pages, by_url=form == "warc"), len(pages)
+
+
+def _labels(pages: list[SynthPage], *, by_url: bool = False) -> bytes:
+    lines = io.StringIO()
+    rows = ((page.url if by_url else page.id, page.article, page.kind) for page in pages)
+    csv.writer(lines, lineterminator="\n").writerows(rows)
+    return lines.getvalue().encode()
+
+
+def _unicode_page(page: SynthPage, texts: bool) -> RawPage:
+    body = page.content.encode()
+    return RawPage(page.id, body, not texts, Source(""), page.url, time=page.time)
+
+
+def _encoded_page(page: SynthPage, texts: bool) -> RawPage:
+    """The page in its own charset, as a server sends it."""
+    body = page.content.encode(page.charset, "xmlcharrefreplace")
+    kind = f"text/{'plain' if texts else 'html'}; charset={page.charset}"
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    fields = {
+        "WARC-Type": "response",
+        "WARC-Target-URI": page.url,
+        "WARC-Date": format_time(page.time),
+        "Content-Type": "application/http; msgtype=response",
+    }
+    record = WarcBytes(compose(fields, head.encode() + body))
+    return RawPage(page.url, body, not texts, Source(""), page.url, original=record)
+
+
+def _sink(form: str, stream: BinaryIO, texts: bool) -> Sink:
+    return _Rows(stream, texts) if form == "parquet" else _Bytes(stream)
+
+
+class _Bytes:
+    """Packed bytes, one batch after another: frames and members may follow one another."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, batch: bytes) -> None:
+        self._stream.write(batch)
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class _Rows:
+    """Columns as `dedup` reads them."""
+
+    def __init__(self, stream: BinaryIO, texts: bool) -> None:
+        self._names = ["id", "url", "time", "text" if texts else "html"]
+        types = [pa.string(), pa.string(), pa.timestamp("us", tz="UTC"), pa.string()]
+        self._schema = pa.schema(list(zip(self._names, types, strict=True)))
+        self._file = pq.ParquetWriter(stream, self._schema, compression="zstd")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = [batch[name] for name in ("id", "url", "time", "content")]
+        self._file.write_batch(pa.record_batch(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._file.close()

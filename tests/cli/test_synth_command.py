@@ -1,0 +1,28 @@
+"""`neardup synth` as a user types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def synth(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "neardup", "synth", *map(str, arguments)]
+    return subprocess.run(command, text=True, capture_output=True, check=False)
+
+
+def test_a_set_is_written_and_its_place_told(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    done = synth("--pages", 1200, "--seed", 4, "--out", out, "--texts", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    assert str(out / "pages.jsonl.zst") in done.stdout
+    assert "generating pages (1,200)" in done.stderr
+    assert len((out / "truth.csv").read_text().splitlines()) == 1201
+
+
+def test_bad_usage_is_told(tmp_path: Path) -> None:
+    done = synth("--pages", 10, "--out", tmp_path / "set", "--language", "latin")
+    assert done.returncode == 2
+    assert "unknown language 'latin'" in done.stderr
+    assert not (tmp_path / "set").exists()
