@@ -251,7 +251,8 @@ def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
     assert process.stderr is not None
     process.stdin.write(json.dumps({"id": "a", "html": html("ferry")}) + "\n")
     process.stdin.flush()
-    assert "reading and parsing" in process.stderr.readline()  # it waits for more input now
+    while "reading and parsing" not in process.stderr.readline():
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -312,3 +313,20 @@ def test_dedup_against_an_earlier_result(
     )
     assert code == 0
     assert "4 duplicates" in " ".join(told.split())
+
+
+def test_a_dry_run_tells_what_is_needed_and_writes_nothing(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "out"
+    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, "--dry-run")
+    assert code == 0
+    assert "about 7 pages" in told
+    assert "of memory" in told
+    assert not out.exists()
+    arguments = ["dedup", pages, "--out", out, "--dry-run", "--memory", "1MB"]
+    _, _, told = neardup(capsys, monkeypatch, *arguments)
+    assert "more than --memory allows" in told

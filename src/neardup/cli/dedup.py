@@ -83,6 +83,9 @@ def dedup(
         str | None,
         typer.Option(help="What the run may take; beyond it work spills to disk. [default: 4GB]"),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what the run would need.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run was.")
     ] = False,
@@ -107,7 +110,7 @@ def dedup(
     }
     settings, options = merge_settings(config, given, set_ or [])
 
-    from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
     from neardup.engines.local import dedup as run  # noqa: PLC0415
@@ -115,6 +118,9 @@ def dedup(
 
     settings["memory"] = parse_size(settings["memory"])
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
+    show_needs(inputs, limits, settings, options)
+    if dry_run:
+        return
     with shown_progress() as progress:
         result = run(
             inputs,

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
+from neardup.engines.estimate import estimate
 from neardup.engines.result import Result
+from neardup.methods.base import make_method
+from neardup.pages import Limits
+
+
+def show_needs(
+    inputs: Sequence[str],
+    limits: Limits,
+    settings: Mapping[str, Any],
+    options: Mapping[str, object],
+) -> None:
+    """What a run will need, on standard error; a need above the memory allowed is told, too."""
+    method = make_method(settings["method"], options, preset=settings["preset"])
+    needs = estimate(inputs, limits, method, settings["workers"])
+    if needs is None:
+        told = "the size of the input cannot be told before it is read"
+    else:
+        told = needs.in_words()
+        if needs.memory > settings["memory"]:
+            told += "; that is more than --memory allows"
+    print(f"neardup: {told}", file=sys.stderr)
 
 
 def show_outcome(result: Result) -> None:
