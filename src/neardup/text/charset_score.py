@@ -47,17 +47,17 @@ EUROPEAN = (
     "āēģīķļņūėįų"  # north
     "ơư\u0300\u0301\u0303\u0309\u0323"  # and Vietnamese, whose marks stand apart
     "ÄÖÜÉÈÀÇÑÓÁÍÚÅØŁŚŻČŘŠŽİŞ"
-    "\u00a0\u00ad–—‘’“”„…«»·•©®™°€£§´"
+    "\u00a0\u00ad–—‘’“”„…«»·•©®™°€£§´×"
 )
 COMMON = frozenset(HAN + HANGUL + CJK_PUNCTUATION + CYRILLIC + EUROPEAN)
-ODD_IN_EUROPE = frozenset("¡¢¤¥¦¨ª¬¯±²³µ¶¸¹º¼½¾¿×÷ƒ†‡‰ˆ˜ÐÞðþ")
+ODD_IN_EUROPE = frozenset("¡¢¤¥¦¨ª¬¯±²³µ¶¸¹º¼½¾¿÷ƒ†‡‰ˆ˜ÐÞðþ")
 
 KANA = re.compile("[ぁ-ヺ]")
 ENOUGH = 4000  # characters; more would not change the score
 NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-# What no writing has: three letters with accents in a row, a word in two alphabets, and a capital
-# after a small letter in Cyrillic.
-CROWDED = re.compile(r"[\x80-\u024f\u2013-\u2122]{3,}")
+# What no writing has: three letters with accents in a row (dashes and hard spaces do come in rows),
+# a word in two alphabets, and a capital after a small letter in Cyrillic.
+CROWDED = re.compile(r"[\xa1-\xac\xae-\u024f]{3,}")
 MIXED = re.compile("[A-Za-z][\u0370-\u0e7f]|[\u0370-\u0e7f][A-Za-z]|[а-яё][А-ЯЁ]")
 
 
