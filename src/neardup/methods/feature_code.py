@@ -46,6 +46,7 @@ from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.main_text import main_blocks, site_counts
 from neardup.text.normalise import fold_batch, string_buffers
 
+OPENING = 32  # characters, enough for a stock opening and the signs before it
 # Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.
 STOCK_OPENINGS = (
     r"^\W*(据|新华社|新华网|中新社|中新网|人民网|央视|本报讯|本报记者|本网讯|记者|责任编辑|编辑|来源"
@@ -95,7 +96,8 @@ class FeatureCode(Method):
         blocks = main_blocks(pages, survey.count if survey else None)
         folded = fold_batch(blocks.flatten())
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
-        is_stock = pc.match_substring_regex(folded, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
+        openings = pc.utf8_slice_codeunits(folded, 0, OPENING)
+        is_stock = pc.match_substring_regex(openings, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
         has_symbol = main > 0  # a paragraph of nothing but signs has no code
         places = _cumulated(has_symbol)[blocks.offsets.to_numpy()]
         own = np.diff(_cumulated(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])

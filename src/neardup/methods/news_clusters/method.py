@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 from numpy.typing import NDArray
 
 from neardup.kernels.feature_codes import common_symbols
 from neardup.kernels.sentences import count_sentences
+from neardup.kernels.shingles import document_hashes
+from neardup.kernels.tokens import token_hashes
 from neardup.methods.base import Method, State, Survey, verdicts
 from neardup.methods.news_clusters import content
 from neardup.methods.news_clusters.extractor import (
@@ -99,11 +100,12 @@ class NewsClusters(Method):
 
     def _title_texts(self, titles: pa.StringArray, blocks: pa.ListArray) -> pa.StringArray:
         """What gives the title words: the title, or what stands in for one."""
-        if not self.options.stand_in:
+        untitled = pc.equal(pc.utf8_length(bare(titles)), 0)
+        if not self.options.stand_in or not pc.any(untitled).as_py():
             return titles
-        first = [(each or [""])[0] for each in longest_sentences(blocks, self.options).to_pylist()]
-        has_title = pc.greater(pc.utf8_length(bare(titles)), 0)
-        return pc.if_else(has_title, titles, pa.array(first, pa.string()))
+        longest = longest_sentences(blocks.filter(untitled), self.options).to_pylist()
+        first = pa.array([(each or [""])[0] for each in longest], pa.string())
+        return pc.replace_with_mask(titles, untitled, first)
 
     def _sequences(self, texts: pa.StringArray) -> pa.StringArray:
         if self.options.comparison != "lcs":
@@ -216,8 +218,9 @@ class NewsClusters(Method):
 
 
 def _digests(texts: pa.StringArray) -> pa.Array:
-    values = [xxhash.xxh3_64_intdigest(text.as_buffer()) for text in bare(texts).cast(pa.binary())]
-    return pa.array(values, pa.uint64())
+    """A number for the words of each text: case, width, punctuation and spaces do not matter."""
+    tokens = token_hashes(*string_buffers(fold_batch(texts)))
+    return pa.array(document_hashes(*tokens))
 
 
 def _vectors(features: pa.RecordBatch) -> content.Vectors:
