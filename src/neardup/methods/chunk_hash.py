@@ -1,0 +1,159 @@
+"""`chunk-hash`: the share of chunks that two pages have in common.
+
+Shivakumar & Garcia-Molina 1998, Finding near-replicas of documents on the web; the same authors'
+SCAM (1995) for the kinds of chunk.
+
+* Chunking: `chunks`. A page is cut into words, sentences, paragraphs (blocks) or not at all. The
+  larger the chunk, the fewer there are and the more one edit breaks.
+* Fingerprints: each chunk is a 64-bit hash of its tokens. A page is the set of them.
+* The rule: near when the share of chunks in common, of all that the two have, reaches the
+  threshold. (The paper counts chunks in common, 15 or 25 at least; a share does not depend on
+  the length of pages.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.config import option
+from neardup.kernels.sentences import sentence_spans
+from neardup.kernels.set_join import candidate_pairs, prefixes
+from neardup.kernels.shingles import common_counts, document_hashes, sort_distinct
+from neardup.methods.base import Survey
+from neardup.methods.token_method import (
+    HASHES,
+    Comparison,
+    Ragged,
+    Rows,
+    TokenMethod,
+    count_of,
+    key_batch,
+    list_column,
+    page_tokens,
+    pair_batch,
+    ragged_of,
+    rows_that_are,
+)
+from neardup.text.normalise import string_buffers
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHashOptions:
+    chunk: Literal["word", "sentence", "paragraph", "text"] = option(
+        "sentence", "what a page is cut into"
+    )
+    threshold: float = option(
+        0.5, "share of chunks in common from which pages are near", minimum=0.05, maximum=1
+    )
+    minimum_chunk: int = option(
+        5, "sentences and paragraphs of fewer tokens than this are left out", minimum=1
+    )
+    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+
+
+class ChunkHash(TokenMethod):
+    """Sets of chunk fingerprints."""
+
+    name = "chunk-hash"
+    paper = "Shivakumar & Garcia-Molina 1998"
+    cost = "linear features; exact candidates from an index of the rarer chunks"
+    Options = ChunkHashOptions
+    options: ChunkHashOptions
+    paper_preset: ClassVar[Mapping[str, object]] = {
+        "chunk": "paragraph",
+        "minimum_chunk": 1,
+        "minimum_tokens": 1,
+    }
+
+    @property
+    def sketch_schema(self) -> pa.Schema:
+        return pa.schema([("chunks", HASHES)])
+
+    def sketch(
+        self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
+    ) -> list[pa.Array]:
+        return [list_column(Ragged(*sort_distinct(*self._chunks(tokens, pages.column("text")))))]
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        has_chunks = pc.greater(pc.list_value_length(features.column("chunks")), 0)
+        return pc.and_(super().decidable(features), has_chunks)
+
+    def amounts(self, features: pa.RecordBatch) -> list[str]:
+        sizes = ragged_of(features["chunks"]).sizes.tolist()
+        tokens = super().amounts(features)
+        return [f"{a}, {count_of(b, 'chunk')}" for a, b in zip(tokens, sizes, strict=True)]
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """The prefix of each page's chunks that a near page cannot be without."""
+        chunks = ragged_of(features["chunks"])
+        enough = self.decidable(features).to_numpy(zero_copy_only=False)
+        return key_batch(*prefixes(*chunks, enough, self.options.threshold))
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs that may reach the threshold: no pair that does is missing."""
+        rows = rows_that_are(self.decidable(features).combine_chunks())
+        chunks = ragged_of(features["chunks"].take(pa.array(rows)))
+        left, right = candidate_pairs(*chunks, self.options.threshold)
+        return pair_batch(rows[left], rows[right])
+
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        ours, theirs = ragged_of(left["chunks"]), ragged_of(right["chunks"])
+        common = common_counts(*ours, *theirs)
+        either = ours.sizes + theirs.sizes - common
+        shares = common / np.maximum(either, 1)
+        what = "texts" if self.options.chunk == "text" else f"{self.options.chunk}s"
+        counts = list(zip(common.tolist(), either.tolist(), strict=True))
+        return Comparison(
+            shares,
+            shares >= self.options.threshold,
+            [f"{both} of {all_} distinct {what} are on both pages" for both, all_ in counts],
+            {"common_chunks": common.tolist(), "chunks": either.tolist()},
+        )
+
+    def _chunks(self, tokens: Ragged, texts: pa.Array) -> Ragged:
+        """The fingerprints of each page's chunks, with repeats."""
+        match self.options.chunk:
+            case "word":
+                return tokens
+            case "text":
+                some = np.minimum(tokens.sizes, 1)
+                return Ragged(document_hashes(*tokens)[some > 0], _offsets(some))
+            case "sentence":
+                return self._fingerprints(*sentence_pieces(texts))
+            case _:
+                lines = pc.split_pattern(texts, "\n")
+                return self._fingerprints(lines.flatten(), pc.list_value_length(lines).to_numpy())
+
+    def _fingerprints(self, pieces: pa.Array, counts: Rows) -> Ragged:
+        """Hashes of the pieces that are long enough; page p has `counts[p]` pieces."""
+        tokens = page_tokens(pieces)
+        kept = tokens.sizes >= self.options.minimum_chunk
+        pages = np.repeat(np.arange(counts.size), counts)[kept]
+        return Ragged(
+            document_hashes(*tokens)[kept], _offsets(np.bincount(pages, minlength=counts.size))
+        )
+
+
+def sentence_pieces(texts: pa.StringArray) -> tuple[pa.StringArray, Rows]:
+    """The sentences of all texts, and how many each text has.
+
+    They are cut before folding: where a sentence ends depends on upper and lower case.
+    """
+    data, offsets = string_buffers(texts)
+    starts, ends, places = sentence_spans(data, offsets)
+    edges = np.stack([starts, ends], axis=1).ravel().astype(np.int32)
+    # Offsets that run over sentence, gap, sentence, gap ...: every other string is a sentence.
+    spans = pa.StringArray.from_buffers(
+        max(edges.size - 1, 0), pa.py_buffer(edges), pa.py_buffer(data)
+    )
+    return spans.take(pa.array(np.arange(0, max(edges.size - 1, 0), 2))), np.diff(places)
+
+
+def _offsets(counts: Rows) -> Rows:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64)

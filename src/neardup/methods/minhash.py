@@ -1,0 +1,159 @@
+"""`minhash`: resemblance of shingle sets, estimated from min-wise samples, found by bands.
+
+Broder 1997, On the resemblance and containment of documents.
+
+* Section 2, shingling: S(D, w), the set of runs of w tokens (`kernels.shingles`).
+  `resemblance = |S(A) n S(B)| / |S(A) u S(B)|`.
+* Section 3, the sketch: the smallest value of each of many random permutations agrees between two
+  pages with the chance of their resemblance (`kernels.minhash`). By default one permutation in
+  bins gives all samples; `sampling="permutations"` takes one for each.
+* Finding pairs: the samples are cut into bands of rows; pages with a whole band in common are
+  candidates. The chance of that is `1 - (1 - s^rows)^bands` for a share s of equal samples.
+* The rule: near when the share of equal samples (or, with `verify="exact"`, the resemblance of the
+  sets themselves) reaches the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.errors import UsageError
+from neardup.kernels.minhash import agreements, group_hashes, one_permutation, permutations
+from neardup.kernels.shingles import common_counts, shingle_hashes, sort_distinct
+from neardup.methods.base import Survey
+from neardup.methods.token_method import (
+    HASHES,
+    Comparison,
+    Ragged,
+    TokenMethod,
+    key_batch,
+    list_column,
+    ragged_of,
+    rows_that_are,
+)
+
+FOUND = 0.99  # the chance that bands find a pair that is just at the threshold
+
+
+@dataclass(frozen=True, slots=True)
+class MinhashOptions:
+    threshold: float = option(0.8, "resemblance from which pages are near", minimum=0.05, maximum=1)
+    shingle: int = option(5, "tokens in a shingle (w)", minimum=1, maximum=50)
+    permutations: int = option(128, "samples of a page", minimum=1, maximum=1024)
+    bands: int = option(0, "bands of samples; 0 takes them from the threshold", minimum=0)
+    rows: int = option(0, "samples in a band; 0 takes them from the threshold", minimum=0)
+    sampling: Literal["one-permutation", "permutations"] = option(
+        "one-permutation", "how samples are taken: from the bins of one permutation, or one of each"
+    )
+    verify: Literal["signatures", "exact"] = option(
+        "signatures", "what a pair is judged on: samples, or the shingle sets (more memory)"
+    )
+    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+
+
+class Minhash(TokenMethod):
+    """Estimated resemblance of shingle sets."""
+
+    name = "minhash"
+    paper = "Broder 1997"
+    cost = "linear, then the pairs that share a band"
+    Options = MinhashOptions
+    options: MinhashOptions
+    paper_preset: ClassVar[Mapping[str, object]] = {
+        "shingle": 10,
+        "threshold": 0.5,
+        "sampling": "permutations",
+        "minimum_tokens": 1,
+    }
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        bands, rows = self.bands_and_rows
+        if bands * rows > self.options.permutations:
+            raise UsageError(
+                f"minhash: {bands} bands of {rows} rows need {bands * rows} samples; "
+                f"permutations is {self.options.permutations}"
+            )
+
+    @cached_property
+    def bands_and_rows(self) -> tuple[int, int]:
+        """How the samples are cut into bands: as asked, or by `choose_rows`."""
+        chosen = self.options
+        rows = chosen.rows or (
+            max(chosen.permutations // chosen.bands, 1)
+            if chosen.bands
+            else choose_rows(chosen.threshold, chosen.permutations)
+        )
+        return chosen.bands or max(chosen.permutations // rows, 1), rows
+
+    @property
+    def sketch_schema(self) -> pa.Schema:
+        samples = pa.field("samples", pa.list_(pa.uint32(), self.options.permutations))
+        shingles = [pa.field("shingles", HASHES)] if self.options.verify == "exact" else []
+        return pa.schema([samples, *shingles])
+
+    def sketch(
+        self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
+    ) -> list[pa.Array]:
+        shingles = shingle_hashes(*tokens, self.options.shingle)
+        sampled = one_permutation if self.options.sampling == "one-permutation" else permutations
+        samples = sampled(*shingles, self.options.permutations)
+        columns = [pa.FixedSizeListArray.from_arrays(samples.ravel(), samples.shape[1])]
+        if self.options.verify == "exact":
+            columns.append(list_column(Ragged(*sort_distinct(*shingles))))
+        return columns
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        rows = rows_that_are(self.decidable(features))
+        bands, size = self.bands_and_rows
+        samples = _samples(features)[rows, : bands * size]
+        hashes = group_hashes(np.ascontiguousarray(samples), size)
+        return key_batch(np.repeat(rows, bands), hashes.ravel())
+
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        if self.options.verify == "exact":
+            return self._compare_sets(ragged_of(left["shingles"]), ragged_of(right["shingles"]))
+        equal = agreements(_samples(left), _samples(right))
+        total = self.options.permutations
+        return Comparison(
+            equal / total,
+            equal >= self.options.threshold * total,
+            [f"{same} of {total} samples are equal" for same in equal.tolist()],
+            {"equal_samples": equal.tolist(), "samples": [total] * equal.size},
+        )
+
+    def _compare_sets(self, left: Ragged, right: Ragged) -> Comparison:
+        common = common_counts(*left, *right)
+        either = left.sizes + right.sizes - common
+        resemblance = common / np.maximum(either, 1)
+        counts = list(zip(common.tolist(), either.tolist(), strict=True))
+        return Comparison(
+            resemblance,
+            resemblance >= self.options.threshold,
+            [f"{both} of {all_} shingles are on both pages" for both, all_ in counts],
+            {"common_shingles": common.tolist(), "shingles": either.tolist()},
+        )
+
+
+def choose_rows(threshold: float, samples: int) -> int:
+    """The longest bands that still find a pair just at the threshold nearly always (`FOUND`)."""
+    fitting = [
+        rows
+        for rows in range(1, samples + 1)
+        if 1 - (1 - threshold**rows) ** (samples // rows) >= FOUND
+    ]
+    return max(fitting, default=1)
+
+
+def _samples(features: pa.RecordBatch) -> NDArray[np.uint32]:
+    column = features["samples"]
+    flat: NDArray[np.uint32] = column.flatten().to_numpy()
+    return flat.reshape(len(column), column.type.list_size)

@@ -1,0 +1,172 @@
+"""`spotsigs`: what follows the stop words, which flowing text has and navigation has not.
+
+Theobald, Siddharth & Paepcke 2008, SpotSigs: robust and efficient near duplicate detection in large
+web collections.
+
+* Section 3, spot signatures: `sketch`. An antecedent (a stop word) and the chain of the next c
+  content words, taking every d-th, stop words left out (`kernels.spots`). A page is the multiset
+  of its signatures.
+* Section 4, matching: `candidates`. The multiset Jaccard similarity must reach tau = 0.44. Pages of
+  too different length cannot, nor can pages that share none of their rarer signatures: the
+  partitioning by length and the pruned inverted index lose no pair (`kernels.set_join`). A
+  multiset is made a set by numbering its copies, which leaves the similarity as it is.
+
+For scripts without spaces, tokens are characters: the antecedents of Chinese are the function
+characters (的, 了, 是 ...), and as a word is about two characters, chains are twice as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.kernels.set_join import candidate_pairs, prefixes
+from neardup.kernels.shingles import common_counts, number_repeats
+from neardup.kernels.spots import ANTECEDENT, CONTENT, SKIPPED, spot_signatures
+from neardup.methods.base import Survey
+from neardup.methods.token_method import (
+    HASHES,
+    Comparison,
+    Hashes,
+    Ragged,
+    TokenMethod,
+    count_of,
+    key_batch,
+    list_column,
+    page_tokens,
+    pair_batch,
+    ragged_of,
+    rows_that_are,
+)
+from neardup.text.keywords import keyword_language, stop_words
+
+# The stop words that begin a spot. Other languages take all of theirs.
+ANTECEDENTS = {
+    "en": "a an the is are was were be been do does did have has had can could will would that",
+    "zh": "的 了 是 在 和 与 也 就 都 而 被 把 将 为 从 对",
+}
+CHARACTER_LANGUAGES = frozenset({"zh", "ja", "th"})  # their tokens are characters
+CHARACTERS_OF_A_WORD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SpotSigsOptions:
+    tau: float = option(0.44, "similarity from which pages are near", minimum=0.05, maximum=1)
+    d: int = option(1, "spot distance: every d-th content word is taken", minimum=1, maximum=20)
+    c: int = option(2, "chain length in words", minimum=1, maximum=20)
+    antecedents: str = option(
+        "", "words that begin a spot, with spaces between; empty takes those of the page's language"
+    )
+    minimum_spots: int = option(
+        5, "pages with fewer spot signatures than this are undecided", minimum=1
+    )
+
+
+class SpotSigs(TokenMethod):
+    """Multisets of chains that follow stop words."""
+
+    name = "spotsigs"
+    paper = "Theobald, Siddharth & Paepcke 2008"
+    languages = "those with stop words, Chinese by its function characters"
+    cost = "linear features; exact candidates from an index of the rarer signatures"
+    Options = SpotSigsOptions
+    options: SpotSigsOptions
+    paper_preset: ClassVar[Mapping[str, object]] = {
+        "antecedents": "a an the is",
+        "minimum_spots": 1,
+    }
+
+    @property
+    def sketch_schema(self) -> pa.Schema:
+        return pa.schema([("spots", HASHES)])
+
+    def sketch(
+        self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
+    ) -> list[pa.Array]:
+        languages = [
+            keyword_language(*row)
+            for row in zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
+        ]
+        spots = Ragged(
+            *spot_signatures(
+                *tokens,
+                self._roles(tokens, languages),
+                np.array([self._chain(language) for language in languages], np.int64),
+                self.options.d,
+            )
+        )
+        return [list_column(Ragged(number_repeats(*spots), spots.offsets))]
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(
+            pc.list_value_length(features.column("spots")), self.options.minimum_spots
+        )
+
+    def amounts(self, features: pa.RecordBatch) -> list[str]:
+        sizes = ragged_of(features["spots"]).sizes.tolist()
+        return [count_of(size, "spot signature") for size in sizes]
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """The prefix of each page's signatures, in the order of their hashes."""
+        spots = ragged_of(features["spots"])
+        enough = self.decidable(features).to_numpy(zero_copy_only=False)
+        return key_batch(*prefixes(*spots, enough, self.options.tau))
+
+    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs that may reach tau: no pair that does is missing."""
+        rows = rows_that_are(self.decidable(features).combine_chunks())
+        spots = ragged_of(features["spots"].take(pa.array(rows)))
+        left, right = candidate_pairs(*spots, self.options.tau)
+        return pair_batch(rows[left], rows[right])
+
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        ours, theirs = ragged_of(left["spots"]), ragged_of(right["spots"])
+        common = common_counts(*ours, *theirs)
+        either = ours.sizes + theirs.sizes - common
+        similarities = common / np.maximum(either, 1)
+        counts = list(zip(common.tolist(), either.tolist(), strict=True))
+        return Comparison(
+            similarities,
+            similarities >= self.options.tau,
+            [f"{both} of {all_} spot signatures are on both pages" for both, all_ in counts],
+            {"common_spots": common.tolist(), "spots": either.tolist()},
+        )
+
+    def _chain(self, language: str) -> int:
+        return self.options.c * (CHARACTERS_OF_A_WORD if language in CHARACTER_LANGUAGES else 1)
+
+    def _roles(self, tokens: Ragged, languages: list[str]) -> NDArray[np.uint8]:
+        """What each token is, in the language of its page."""
+        roles = np.full(tokens.values.size, CONTENT, np.uint8)
+        names, numbers = np.unique(np.array(languages, object), return_inverse=True)
+        of_token = np.repeat(numbers, tokens.sizes)
+        for number, language in enumerate(names):
+            antecedents, stops = _special_tokens(language, self.options.antecedents)
+            places = np.flatnonzero(of_token == number)
+            here = tokens.values[places]
+            roles[places[np.isin(here, stops)]] = SKIPPED
+            roles[places[np.isin(here, antecedents)]] = ANTECEDENT
+        return roles
+
+
+@lru_cache(maxsize=64)
+def _special_tokens(language: str, asked_for: str) -> tuple[Hashes, Hashes]:
+    """The antecedents and the stop words of a language, as tokens."""
+    stops = sorted(stop_words(language)) if language != "zh" else ANTECEDENTS["zh"].split()
+    named = asked_for or ANTECEDENTS.get(language, "")
+    return _single_tokens(named.split() or stops), _single_tokens(stops)
+
+
+def _single_tokens(words: list[str]) -> Hashes:
+    """The words that are one token; a stop word of two characters is none in Chinese."""
+    tokens = page_tokens(pa.array(words, pa.string()))
+    single: Hashes = tokens.values[tokens.offsets[:-1][tokens.sizes == 1]]
+    return single

@@ -1,0 +1,109 @@
+"""`supershingle`: two of six super shingles in common.
+
+Fetterly, Manasse & Najork 2003, On the evolution of clusters of near-duplicate web pages, after
+Broder et al. 1997.
+
+* Shingles are all runs of 5 words. 84 permutations each keep the smallest: 84 samples of a page
+  (`kernels.minhash.permutations`).
+* A super shingle is a hash of 14 samples in a row: 6 of them. Two pages that resemble each other at
+  p agree in one with the chance p^14.
+* A megashingle is a pair of super shingles: 15 of them. Pages with 2 super shingles in common have
+  a megashingle in common and the other way round, so megashingles are the blocking keys, and
+  sharing one is the verdict: near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.config import option
+from neardup.errors import UsageError
+from neardup.kernels.minhash import group_hashes, permutations
+from neardup.kernels.shingles import document_hashes, shingle_hashes
+from neardup.methods.base import Survey
+from neardup.methods.token_method import (
+    Comparison,
+    Hashes,
+    Ragged,
+    TokenMethod,
+    key_batch,
+    rows_that_are,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SupershingleOptions:
+    shingle: int = option(5, "tokens in a shingle", minimum=1, maximum=50)
+    samples: int = option(14, "samples in a super shingle", minimum=1, maximum=100)
+    supershingles: int = option(6, "super shingles of a page", minimum=1, maximum=12)
+    common: int = option(2, "super shingles that near pages have in common", minimum=1, maximum=12)
+    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+
+
+class Supershingle(TokenMethod):
+    """Groups of min-wise samples, enough of them equal."""
+
+    name = "supershingle"
+    paper = "Fetterly, Manasse & Najork 2003"
+    cost = "linear"
+    Options = SupershingleOptions
+    options: SupershingleOptions
+    paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 5}
+    transitive = True
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        if self.options.common > self.options.supershingles:
+            raise UsageError(
+                f"supershingle: {self.options.common} in common of {self.options.supershingles}"
+            )
+
+    @property
+    def sketch_schema(self) -> pa.Schema:
+        count = self.options.supershingles
+        return pa.schema([("supershingles", pa.list_(pa.uint64(), count))])
+
+    def sketch(
+        self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
+    ) -> list[pa.Array]:
+        size = self.options.samples
+        shingles = shingle_hashes(*tokens, self.options.shingle)
+        samples = permutations(*shingles, self.options.supershingles * size)
+        hashes = group_hashes(samples, size)
+        return [pa.FixedSizeListArray.from_arrays(hashes.ravel(), self.options.supershingles)]
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        rows = rows_that_are(self.decidable(features))
+        keys = megashingles(_supershingles(features)[rows], self.options.common)
+        return key_batch(np.repeat(rows, keys.shape[1]), keys.ravel())
+
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        equal = (_supershingles(left) == _supershingles(right)).sum(axis=1)
+        total = self.options.supershingles
+        return Comparison(
+            equal / total,
+            equal >= self.options.common,
+            [f"{same} of {total} super shingles are equal" for same in equal.tolist()],
+            {"common": equal.tolist(), "supershingles": [total] * equal.size},
+        )
+
+
+def megashingles(supershingles: Hashes, common: int) -> Hashes:
+    """A hash of every choice of `common` super shingles of a row."""
+    choices = list(combinations(range(supershingles.shape[1]), common))
+    chosen = supershingles[:, choices].reshape(-1)
+    offsets = np.arange(0, chosen.size + 1, common, dtype=np.int64)
+    return document_hashes(chosen, offsets).reshape(len(supershingles), len(choices))
+
+
+def _supershingles(features: pa.RecordBatch) -> NDArray[np.uint64]:
+    column = features["supershingles"]
+    flat: NDArray[np.uint64] = column.flatten().to_numpy()
+    return flat.reshape(len(column), column.type.list_size)

@@ -1,0 +1,175 @@
+"""What the methods over a page's tokens share: the text they read and how a verdict is told.
+
+They all read the whole page: the text of every block, folded for comparing, as tokens (words for
+spaced scripts, characters for Han, Kana and Thai). A method adds its `sketch` of them and compares
+sketches. Pages with the same tokens in the same order are `same`, whatever the sketch.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.shingles import document_hashes
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.model import Relation
+from neardup.schemas import KEYS, PAIRS
+from neardup.text.normalise import string_buffers
+
+Rows = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+HASHES = pa.large_list(pa.uint64())
+
+
+class Ragged(NamedTuple):
+    """Values of many documents: those of d are `values[offsets[d]:offsets[d + 1]]`."""
+
+    values: Hashes
+    offsets: Rows
+
+    @property
+    def sizes(self) -> Rows:
+        """How many values each document has."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How near the sketches of each pair are; every column has a value a pair."""
+
+    similarities: NDArray[np.float64]
+    near: NDArray[np.bool_]
+    why: Sequence[str]
+    numbers: Mapping[str, Sequence[object]] = field(default_factory=dict)
+
+
+class TokenMethod(Method):
+    """A method that compares sketches of a page's tokens."""
+
+    languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
+
+    @property
+    @abstractmethod
+    def sketch_schema(self) -> pa.Schema:
+        """The columns of the method's own."""
+
+    @abstractmethod
+    def sketch(
+        self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
+    ) -> list[pa.Array]:
+        """The method's own columns, from the tokens of each page."""
+
+    @abstractmethod
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        """How near the rows of two feature batches are."""
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema([("digest", pa.uint64()), ("tokens", pa.int64()), *self.sketch_schema])
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        tokens = page_tokens(pages.column("text"))
+        columns = [document_hashes(*tokens), tokens.sizes, *self.sketch(tokens, pages, survey)]
+        return pa.record_batch(columns, schema=self.feature_schema)
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(features.column("tokens"), self.options.minimum_tokens)
+
+    def amounts(self, features: pa.RecordBatch) -> list[str]:
+        """How much each page has to judge it by, in words, for those that have too little."""
+        return [count_of(tokens, "token") for tokens in features["tokens"].to_pylist()]
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        enough = _booleans(pc.and_(self.decidable(left), self.decidable(right)))
+        same = _booleans(
+            pc.and_(
+                pc.equal(left.column("digest"), right.column("digest")),
+                pc.equal(left.column("tokens"), right.column("tokens")),
+            )
+        )
+        compared = self.compare(left, right)
+        relations = [
+            _relation(*row) for row in zip(enough, same, compared.near.tolist(), strict=True)
+        ]
+        similarities = [
+            similarity if judged else None
+            for similarity, judged in zip(compared.similarities.tolist(), enough, strict=True)
+        ]
+        evidence = self._evidence(left, right, relations, compared)
+        return verdicts(relations, similarities, evidence)
+
+    def _evidence(
+        self,
+        left: pa.RecordBatch,
+        right: pa.RecordBatch,
+        relations: Sequence[Relation],
+        compared: Comparison,
+    ) -> Iterator[dict[str, object]]:
+        amounts = list(zip(self.amounts(left), self.amounts(right), strict=True))
+        tokens = zip(left["tokens"].to_pylist(), right["tokens"].to_pylist(), strict=True)
+        for row, (relation, both) in enumerate(zip(relations, tokens, strict=True)):
+            if relation is Relation.UNDECIDED:
+                why = f"too little text to tell: {amounts[row][0]}; {amounts[row][1]}"
+                yield {"why": why, "tokens": both}
+                continue
+            same = f"all {both[0]} tokens are the same; " if relation is Relation.SAME else ""
+            numbers = {name: values[row] for name, values in compared.numbers.items()}
+            yield {"why": same + compared.why[row], "tokens": both, **numbers}
+
+
+def count_of(count: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def page_tokens(texts: pa.Array) -> Ragged:
+    """The tokens of each text, folded, as hashes."""
+    return Ragged(*folded_token_hashes(*string_buffers(texts)))
+
+
+def list_column(ragged: Ragged) -> pa.Array:
+    """Values of many documents as an Arrow column."""
+    return pa.LargeListArray.from_arrays(ragged.offsets, pa.array(ragged.values))
+
+
+def ragged_of(column: pa.Array | pa.ChunkedArray) -> Ragged:
+    """The way back from `list_column`, for any slice of it."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    offsets = whole.offsets.to_numpy()
+    return Ragged(whole.flatten().to_numpy(), offsets - offsets[0])
+
+
+def key_batch(rows: Rows, keys: Hashes) -> pa.RecordBatch:
+    """Blocking keys from their two columns."""
+    return pa.record_batch([rows, keys], schema=KEYS)
+
+
+def pair_batch(left: Rows, right: Rows) -> pa.RecordBatch:
+    """Candidate pairs from their two columns."""
+    return pa.record_batch([left, right], schema=PAIRS)
+
+
+def rows_that_are(mask: pa.BooleanArray) -> Rows:
+    """The numbers of the rows that are true."""
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+
+
+def _booleans(mask: pa.BooleanArray) -> list[bool]:
+    values: list[bool] = mask.to_pylist()
+    return values
+
+
+def _relation(enough: bool, same: bool, near: bool) -> Relation:
+    if not enough:
+        return Relation.UNDECIDED
+    if same:
+        return Relation.SAME
+    return Relation.NEAR if near else Relation.DIFFERENT
