@@ -29,6 +29,7 @@ WORDS = {
     "cluster": "clustering",
     "write": "writing the result",
     "keep": "writing the kept pages",
+    "report": "writing the report",
     "synth": "generating pages",
     "evaluate": "evaluating",
     "tune": "trying thresholds",

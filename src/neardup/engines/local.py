@@ -8,18 +8,18 @@ input, on threads or on the size of batches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from neardup.clusters.keeping import policy_order
 from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
-from neardup.engines.clustering import cluster_pages, join_rule
-from neardup.engines.deciding import decide
+from neardup.engines.clustering import Clustering, cluster_pages, join_rule
+from neardup.engines.deciding import Judged, decide
 from neardup.engines.earlier import among_earlier, check_earlier, with_earlier_features
 from neardup.engines.featuring import SURVEYED, compute_features
 from neardup.engines.keeping import write_kept_pages
-from neardup.engines.parsing import parse_inputs
+from neardup.engines.parsing import Spilled, parse_inputs
 from neardup.engines.progress import Progress, Silent
 from neardup.engines.remembered import write_survey
 from neardup.engines.result import Result
@@ -33,6 +33,9 @@ from neardup.errors import UsageError
 from neardup.methods.base import Surveys, make_method
 from neardup.pages import Limits
 from neardup.schemas import COUNTS
+
+# What adds to a result, in the folder that is not in its place yet.
+Finish = Callable[[Path, Spilled, Judged, Clustering], None]
 
 
 def dedup(
@@ -52,12 +55,14 @@ def dedup(
     resume: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
+    finish: Finish | None = None,
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
     `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
     `against` names the result of an earlier run: the new pages are clustered with its pages,
-    which are not read again, and its clusters keep their names. `memory` is in bytes. When
+    which are not read again, and its clusters keep their names. `memory` is in bytes. `finish`
+    may add to the result before it is put in place; `neardup.dedup` writes the report so. When
     this raises, nothing is left behind; when it is killed or interrupted, the same call with
     `resume` goes on where it was.
     """
@@ -96,5 +101,8 @@ def dedup(
             write_kept_pages(Path(write_kept), inputs, limits, spilled, clustering, run)
         summary = summarise(inputs, chosen, settings, spilled, features, judged, clustering, run)
         output.write_summary(result, summary)
+        if finish is not None:
+            with run.stages("report"):
+                finish(result, spilled, judged, clustering)
         output.put_in_place(result, out)
     return Result(out)
