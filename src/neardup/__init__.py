@@ -19,9 +19,9 @@ from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Rela
 
 if TYPE_CHECKING:
     from neardup.engines.compare import compare, html_page, text_page
-    from neardup.engines.local import dedup
     from neardup.engines.reading import read_pages
     from neardup.engines.result import Result
+    from neardup.report import dedup
 
 __all__ = [
     "Block",
@@ -48,7 +48,7 @@ __all__ = [
 _ON_FIRST_USE = {
     "Result": "neardup.engines.result",
     "compare": "neardup.engines.compare",
-    "dedup": "neardup.engines.local",
+    "dedup": "neardup.report",
     "html_page": "neardup.engines.compare",
     "read_pages": "neardup.engines.reading",
     "text_page": "neardup.engines.compare",

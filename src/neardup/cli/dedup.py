@@ -96,7 +96,7 @@ def dedup(
     """Find the duplicates among the pages of INPUT and write the decisions to a folder.
 
     The folder gets clusters.jsonl (every page once: its cluster, kept or duplicate of what),
-    pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl and summary.json.
+    pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
     """
     given = {
         "method": method,
@@ -113,8 +113,8 @@ def dedup(
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.engines.local import dedup as run  # noqa: PLC0415
     from neardup.pages import Limits  # noqa: PLC0415
+    from neardup.report import dedup as run  # noqa: PLC0415
 
     settings["memory"] = parse_size(settings["memory"])
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))

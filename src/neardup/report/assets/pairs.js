@@ -1,0 +1,196 @@
+// The list of pairs, and one pair with its two texts side by side.
+
+const pairs = (() => {
+  const DECISIONS = [
+    ["joined", "In one cluster"], ["related", "Related, kept apart"], ["rejected", "Rejected"],
+  ];
+  const [SHARED, LEFT, RIGHT, WRITTEN] = [0, 1, 2, 3];
+  const haystacks = [];
+  const ofPage = new Map(); // a page's id: the numbers of its pairs
+  data.pairs.forEach((pair, at) => {
+    for (const { id } of [pair.a, pair.b]) {
+      if (pair.decision === "joined") ofPage.set(id, [...(ofPage.get(id) || []), at]);
+    }
+  });
+  let list = null;
+  let matches = [];
+
+  function start() {
+    list = paged(byId("pair-list"), byId("pair-pager"), byId("pair-status"), "pair", drawEntry);
+    byId("pair-decisions").append(...DECISIONS.map(([name, label]) => {
+      const count = data.pairs.filter((pair) => pair.decision === name).length;
+      const box = element("input", { type: "checkbox", value: name, checked: true });
+      box.addEventListener("change", filter);
+      return element("label", {}, box, element("span", { class: `key ${name}` }), `${label} `,
+        element("span", { class: "note" }, number(count)));
+    }));
+    byId("pair-search").addEventListener("input", soon(filter));
+    filter();
+  }
+
+  function haystack(at) {
+    const { a, b, relation, evidence } = data.pairs[at];
+    haystacks[at] ??= [a.title, a.id, a.url, b.title, b.id, b.url, relation, WORDS[relation],
+      evidence.why].join("\n").toLowerCase();
+    return haystacks[at];
+  }
+
+  function filter() {
+    const wanted = new Set([...byId("pair-decisions").querySelectorAll("input:checked")]
+      .map((box) => box.value));
+    const words = byId("pair-search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    matches = data.pairs.map((_, at) => at).filter((at) => wanted.has(data.pairs[at].decision)
+      && words.every((word) => haystack(at).includes(word)));
+    list.set(matches);
+  }
+
+  function drawEntry(at) {
+    const pair = data.pairs[at];
+    return element("li", {}, element("a", { href: `#pair-${at}`, class: pair.decision },
+      element("span", { class: "verdict" }, similarity(pair.similarity, pair.decision),
+        tag(pair.relation)),
+      element("span", { class: "both" }, named(pair.a.title, pair.a.id),
+        element("bdi", { class: "id" }, pair.a.id), named(pair.b.title, pair.b.id),
+        element("bdi", { class: "id" }, pair.b.id)),
+      element("span", { class: "why" }, pair.evidence.why || "")));
+  }
+
+  function drawPair(at) {
+    const pair = data.pairs[at];
+    const order = matches.includes(at) ? matches : data.pairs.map((_, each) => each);
+    const place = order.indexOf(at);
+    return [
+      element("nav", { class: "along", "aria-label": "Pairs" },
+        element("a", { href: "#pairs", id: "to-pairs" }, "All pairs"),
+        step("previous", "← Previous", order[place - 1]), step("next", "Next →", order[place + 1])),
+      element("p", { class: "eyebrow" }, DECISIONS.find(([name]) => name === pair.decision)[1]),
+      element("h1", { id: "pair-heading", tabindex: "-1" }, sentence(pair)),
+      element("div", { class: "judged" }, element("div", {}, similarity(pair.similarity, pair.decision),
+        tag(pair.relation)), element("p", { class: "why" }, pair.evidence.why || "")),
+      drawEvidence(pair.evidence),
+      element("div", { class: "cards" }, drawCard("A", pair.a), drawCard("B", pair.b)),
+      ...drawTexts(pair),
+    ];
+  }
+
+  function step(id, label, to) {
+    return to === undefined ? element("span", { class: "off" }, label)
+      : element("a", { href: `#pair-${to}`, id }, label);
+  }
+
+  function sentence({ relation }) {
+    return {
+      same: "A and B have the same text", near: "A and B are nearly the same",
+      contains: "A contains B", contained: "A is contained in B", overlap: "A and B overlap",
+      different: "A and B are different pages", undecided: "Too little text to tell A and B",
+    }[relation] || relation;
+  }
+
+  function drawEvidence(evidence) {
+    const rest = Object.entries(evidence).filter(([name]) => name !== "why");
+    if (rest.length === 0) return null;
+    return element("dl", { class: "terms evidence" }, ...rest.map(([name, value]) => element("div", {},
+      element("dt", {}, name.replaceAll("_", " ")), element("dd", {}, describe(value)))));
+  }
+
+  function describe(value) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "number") return Number.isInteger(value) ? number(value) : String(+value.toFixed(4));
+    if (typeof value === "string") return element("bdi", {}, value);
+    if (Array.isArray(value)) {
+      return value.length === 0 ? "none" : element("ul", {}, ...value.map(
+        (each) => element("li", {}, describe(each))));
+    }
+    return element("dl", {}, ...Object.entries(value).map(([name, each]) => element("div", {},
+      element("dt", {}, name.replaceAll("_", " ")), element("dd", {}, describe(each)))));
+  }
+
+  function drawCard(side, page) {
+    return element("article", { class: `card side-${side.toLowerCase()}` },
+      element("h2", {}, element("span", { class: "side" }, side), named(page.title, page.id)),
+      element("p", {}, element("bdi", { class: "id" }, page.id), page.url === page.id ? null
+        : address(page.url)),
+      element("p", { class: "note" }, `${size(page.bytes)} · ${plural(page.characters, "character")} of text`,
+        page.cluster < 0 ? " · stands alone or is not listed"
+          : [" · ", element("a", { href: `#cluster-${page.cluster}` }, "its cluster")]));
+  }
+
+  function drawTexts(pair) {
+    if (pair.rows === null) {
+      return [element("p", { class: "empty" }, "The two texts are not in this file: it holds a "
+        + "bounded number of them, and none of pages from an earlier run.")];
+    }
+    const box = element("input", { type: "checkbox", id: "only-differences" });
+    const texts = element("div", { class: "texts", role: "group", "aria-label": "The two texts" },
+      ...pair.rows.map(drawRow));
+    box.addEventListener("change", () => texts.classList.toggle("only-differences", box.checked));
+    const cut = [pair.a, pair.b].some((page) => page.characters > CUT_AT);
+    return [
+      element("h2", { class: "texts-heading" }, "The two texts"),
+      drawMap(pair.rows),
+      element("div", { class: "legend" },
+        element("span", {}, element("span", { class: "sample" }, "shared")),
+        element("span", {}, element("del", {}, "only in A")), element("span", {}, element("ins", {}, "only in B")),
+        element("span", {}, element("u", {}, "written differently")),
+        element("label", {}, box, "Only the differences")),
+      texts,
+      cut ? element("p", { class: "note" }, `Only the first ${number(CUT_AT)} characters of each `
+        + "text are compared here; the verdict is on the whole.") : null,
+    ];
+  }
+
+  const CUT_AT = data.longest_text;
+
+  function drawRow(row) {
+    if (typeof row === "number") {
+      return element("div", { class: "row gap" }, element("p", {},
+        `${plural(row, "character")} in common, left out`));
+    }
+    const shared = typeof row === "string";
+    const runs = shared ? [[SHARED, row]] : row;
+    return element("div", { class: shared ? "row shared" : "row" },
+      drawSide(runs, "A", LEFT, "del"), drawSide(runs, "B", RIGHT, "ins"));
+  }
+
+  function drawSide(runs, side, own, name) {
+    const shown = runs.filter(([part]) => part === own || part === SHARED || part === WRITTEN);
+    const text = ([part, left, right]) => (side === "B" ? right ?? left : left);
+    return element("div", { class: `cell side-${side.toLowerCase()}`, dir: "auto" },
+      ...shown.map((run) => (run[0] === SHARED ? text(run)
+        : element(run[0] === WRITTEN ? "u" : name, {}, text(run)))));
+  }
+
+  // Where the shared and the differing parts are in each text, at a glance.
+  function drawMap(rows) {
+    return element("div", { class: "map", "aria-hidden": "true" }, ...[["A", LEFT], ["B", RIGHT]].map(
+      ([side, own]) => {
+        const parts = rows.flatMap((row) => (typeof row === "number" ? [[SHARED, row]]
+          : typeof row === "string" ? [[SHARED, row.length]]
+            : row.filter(([part]) => part === own || part === SHARED || part === WRITTEN)
+              .map(([part, left, right]) => [part, (side === "B" ? right ?? left : left).length])));
+        const total = parts.reduce((sum, [, length]) => sum + length, 0) || 1;
+        let at = 0;
+        const rects = parts.map(([part, length]) => {
+          const rect = drawing("rect", {
+            class: part === own ? "own" : "shared", x: `${(100 * at) / total}%`,
+            width: `${(100 * length) / total}%`, height: "100%",
+          });
+          at += length;
+          return rect;
+        });
+        return element("div", { class: `side-${side.toLowerCase()}` }, element("span", {}, side),
+          drawing("svg", { focusable: "false" }, ...rects));
+      }));
+  }
+
+  return {
+    start,
+    drawPair,
+    // A joined pair with this page in it, best the one with the kept page.
+    withPage(id, kept) {
+      const found = ofPage.get(id) || [];
+      return found.find((at) => [data.pairs[at].a.id, data.pairs[at].b.id].includes(kept)) ?? found[0];
+    },
+  };
+})();

@@ -1,0 +1,189 @@
+"""What two texts share and where they differ: by lines first, then by tokens in changed lines.
+
+Tokens are words, and single characters where a script has no spaces. What is equal when folded
+(case, width, traditional and simplified characters) but written differently is told apart from
+what differs. White space never makes a difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import groupby
+
+import pyarrow as pa
+from rapidfuzz.distance import Indel
+
+from neardup.text.normalise import fold_batch
+
+_MARKS = "!-/:-@[-^`{-~\u2010-\u205e\u3000-\u3004\u3008-\u3020\u3030\uff01-\uff0f\uff1a-\uff20"
+_ALONE = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_THAI = "[\u0e00-\u0eff][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]*"
+_TOKEN = re.compile(
+    rf"(?:[{_ALONE}]|{_THAI}|[^\s{_MARKS}{_ALONE}\u0e00-\u0eff]+|[{_MARKS}])\s*|\s+"
+)
+
+
+class Part(IntEnum):
+    """What a run of text is to the other side."""
+
+    SHARED = 0
+    LEFT = 1  # only there
+    RIGHT = 2
+    WRITTEN = 3  # shared, but written differently
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of text; the two sides may differ in white space, and in letters when `WRITTEN`."""
+
+    part: Part
+    left: str
+    right: str
+
+
+Row = list[Run]  # what stands side by side
+
+
+def difference(left: str, right: str) -> list[Row]:
+    """Rows from top to bottom; put together, each side gives its text."""
+    lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
+    rows: list[Row] = []
+    for tag, here, there in _aligned(*(_folded(side) for side in lines)):
+        hunk = lines[0][here], lines[1][there]
+        if tag == "equal":
+            for both in zip(*hunk, strict=True):
+                rows.extend(_compare_tokens(*both))
+        else:
+            rows.extend(_compare_tokens("".join(hunk[0]), "".join(hunk[1])))
+    return _join_shared(rows)
+
+
+def _aligned(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, slice, slice]]:
+    """Equal stretches, and between them what stands on either side."""
+    hunk: list[tuple[slice, slice]] = []
+    for operation in Indel.opcodes(left, right):
+        here = slice(operation.src_start, operation.src_end)
+        there = slice(operation.dest_start, operation.dest_end)
+        if operation.tag != "equal":
+            hunk.append((here, there))
+            continue
+        yield from _one_hunk(hunk)
+        hunk = []
+        yield "equal", here, there
+    yield from _one_hunk(hunk)
+
+
+def _one_hunk(hunk: Sequence[tuple[slice, slice]]) -> Iterator[tuple[str, slice, slice]]:
+    if hunk:
+        (left, right), (last_left, last_right) = hunk[0], hunk[-1]
+        yield (
+            "differs",
+            slice(left.start, last_left.stop),
+            slice(right.start, last_right.stop),
+        )
+
+
+def _folded(texts: Sequence[str]) -> list[str]:
+    """Texts as they are compared."""
+    folded: list[str] = fold_batch(
+        pa.array([text.strip() for text in texts], pa.string())
+    ).to_pylist()
+    return folded
+
+
+def _compare_tokens(left: str, right: str) -> list[Row]:
+    if left == right:
+        return [[Run(Part.SHARED, left, right)]]
+    tokens = _TOKEN.findall(left), _TOKEN.findall(right)
+    runs: list[Run] = []
+    for tag, here, there in _aligned(*(_folded(side) for side in tokens)):
+        if tag == "equal":
+            runs.extend(map(_same_token, tokens[0][here], tokens[1][there]))
+        else:
+            runs.append(Run(Part.LEFT, "".join(tokens[0][here]), ""))
+            runs.append(Run(Part.RIGHT, "", "".join(tokens[1][there])))
+    return _rows(_without_stray_matches(runs))
+
+
+def _same_token(left: str, right: str) -> Run:
+    part = Part.SHARED if left.strip() == right.strip() else Part.WRITTEN
+    return Run(part, left, right)
+
+
+def _without_stray_matches(runs: Iterable[Run]) -> list[Run]:
+    """A match that is no longer than the differences on both its sides is chance: drop it."""
+    stretches = [
+        (shared, list(some))
+        for shared, some in groupby(runs, lambda run: run.part not in (Part.LEFT, Part.RIGHT))
+    ]
+    kept: list[Run] = []
+    pending: list[Run] = []
+    for number, (shared, some) in enumerate(stretches):
+        follows = stretches[number + 1][1] if number + 1 < len(stretches) else []
+        if shared and not (pending and _length(some) <= min(_length(pending), _length(follows))):
+            kept.extend(_as_difference(pending))
+            kept.extend(some)
+            pending = []
+        else:
+            pending.extend(some)
+    return [*kept, *_as_difference(pending)]
+
+
+def _length(runs: Sequence[Run]) -> int:
+    """Characters on the longer side."""
+    return max(sum(len(run.left) for run in runs), sum(len(run.right) for run in runs))
+
+
+def _as_difference(runs: Sequence[Run]) -> Iterator[Run]:
+    left, right = "".join(run.left for run in runs), "".join(run.right for run in runs)
+    if left:
+        yield Run(Part.LEFT, left, "")
+    if right:
+        yield Run(Part.RIGHT, "", right)
+
+
+def _rows(runs: Iterable[Run]) -> list[Row]:
+    """A new row begins with shared text that begins a line on both sides."""
+    rows: list[Row] = [[]]
+    starts_line = [True, True]
+    for run in runs:
+        if (
+            all(starts_line)
+            and rows[-1]
+            and (run.part in _ON_BOTH or rows[-1][-1].part in _ON_BOTH)
+        ):
+            rows.append([])
+        _append(rows[-1], run)
+        for side, text in enumerate((run.left, run.right)):
+            if text:
+                starts_line[side] = text.endswith("\n")
+    return rows
+
+
+_ON_BOTH = (Part.SHARED, Part.WRITTEN)
+
+
+def _append(row: Row, run: Run) -> None:
+    """Neighbours of one kind become one run."""
+    if row and row[-1].part == run.part:
+        last = row.pop()
+        run = Run(run.part, last.left + run.left, last.right + run.right)
+    row.append(run)
+
+
+def _join_shared(rows: Iterable[Row]) -> list[Row]:
+    """Rows that are the same on both sides become one."""
+    joined: list[Row] = []
+    for row in rows:
+        if joined and all(_is_identical(each) for each in (joined[-1], row)):
+            _append(joined[-1], row[0])
+        elif row:
+            joined.append(row)
+    return joined
+
+
+def _is_identical(row: Row) -> bool:
+    return len(row) == 1 and row[0].part is Part.SHARED and row[0].left == row[0].right
