@@ -103,7 +103,7 @@ def test_other_languages_take_their_stop_words() -> None:
 
 
 def test_multiset_similarity_by_hand() -> None:
-    # minima 1 + 1 + 0 = 2, maxima 2 + 1 + 3 = 6
+    # of the signatures 1, 2 and 3: minima 1 + 1 + 2, maxima 2 + 1 + 3
     found = verdict([1, 1, 2, 3, 3], [1, 2, 3, 3, 3], minimum_spots=1)
     assert found.similarity == (1 + 1 + 2) / (2 + 1 + 3)
     assert found.relation is Relation.NEAR

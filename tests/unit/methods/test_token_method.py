@@ -24,7 +24,14 @@ from neardup.methods.token_method import (
 from neardup.model import Relation
 from page_batches import judge_one, page_batch, pair_set
 
-METHODS = [Simhash, Minhash, Supershingle, IMatch, SpotSigs, ChunkHash]
+METHODS: list[TokenMethod] = [
+    Simhash(),
+    Minhash(),
+    Supershingle(),
+    IMatch(),
+    SpotSigs(),
+    ChunkHash(),
+]
 ENGLISH = (
     "The harbour was closed on a Monday because the ice had come early. "
     "A pilot said that the last ship is still waiting in the bay, and the crew have food. "
@@ -38,7 +45,7 @@ OTHER = (
     "Bread needs flour, water, salt and time. The dough is folded by hand, and a cold night does "
     "the rest. Bakers have told that the oven can be too hot, but it was never too slow."
 )
-every_method = pytest.mark.parametrize("method", [each() for each in METHODS], ids=lambda m: m.name)
+every_method = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 
 
 @every_method
