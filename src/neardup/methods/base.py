@@ -24,6 +24,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from neardup.config import build_options
 from neardup.errors import UsageError
+from neardup.kernels.site import count_table
 from neardup.model import Relation
 from neardup.schemas import VERDICTS
 
@@ -89,6 +91,11 @@ class Survey:
     pages: int
     keys: NDArray[np.uint64]  # sorted, each once
     counts: NDArray[np.int64]
+
+    @cached_property
+    def table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The counts as the table that kernels look up (`kernels.site.count_table`)."""
+        return count_table(self.keys, self.counts)
 
     def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The count of each key, at least 1."""
@@ -170,6 +177,7 @@ def evidence_json(evidence: Mapping[str, object]) -> str:
 
 # name -> module and class. A method's module is imported only when the method is asked for.
 REGISTRY: Mapping[str, tuple[str, str]] = {
+    "own-text": ("neardup.methods.own_text.method", "OwnText"),
     "edit-distance": ("neardup.methods.edit_distance", "EditDistance"),
     "two-phase": ("neardup.methods.two_phase", "TwoPhase"),
     "word-table": ("neardup.methods.word_table", "WordTable"),

@@ -1,0 +1,225 @@
+"""A page's own text: its lines weighed, the faint ones left out, the rest as shingles.
+
+Text is measured in units: a word is two, a character of a script without spaces is one, so that
+four words and eight characters are equally long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.jit import kernel
+from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
+
+Weights = NDArray[np.float64]
+
+
+@kernel
+def line_weights(
+    units: Offsets,
+    documents: Offsets,
+    furniture: NDArray[np.bool_],
+    link_shares: NDArray[np.float32],
+    short: float,
+    link: float,
+    told: float,
+    outside: float,
+) -> Weights:
+    """What each line is worth by itself.
+
+        weight = max(1 - link share, link) * units / (units + short)
+
+    with 0 in place of 1 - link share for furniture. An article stands in one piece: lines outside
+    the segment of the page with the highest sum of units * (weight - told) count `outside` of it.
+    """
+    weights = np.zeros(len(units))
+    for document in range(len(documents) - 1):
+        begin, end = documents[document], documents[document + 1]
+        for line in range(begin, end):
+            share = 0.0 if furniture[line] else 1.0 - link_shares[line]
+            if units[line]:
+                weights[line] = max(share, link) * units[line] / (units[line] + short)
+        first, last = _best_segment(units[begin:end] * (weights[begin:end] - told))
+        if last > first:
+            for line in range(begin, end):
+                if line - begin < first or line - begin >= last:
+                    weights[line] *= outside
+    return weights
+
+
+@kernel
+def _best_segment(scores: Weights) -> tuple[int, int]:
+    """The contiguous run with the highest sum, the first of equals; empty if none is above 0."""
+    best, best_first, best_end, current, first = 0.0, 0, 0, 0.0, 0
+    for place in range(len(scores)):
+        if current <= 0.0:
+            current, first = 0.0, place
+        current += scores[place]
+        if current > best:
+            best, best_first, best_end = current, first, place + 1
+    return best_first, best_end
+
+
+@kernel
+def weights_on_site(
+    weights: Weights,
+    units: Offsets,
+    counts: Offsets,
+    documents: Offsets,
+    power: float,
+    own_share: float,
+    faint: float,
+) -> Weights:
+    """The weights after what the site repeats is taken off; 0 for lines that are left out.
+
+        weight * min(1, own level / count) ** power
+
+    The own level is the count up to which the least repeated `own_share` of the page goes: 1 for
+    a page with text of its own, n for one that is copied n times on its site. So copies are no
+    template, and no page loses all its text. Lines below `faint` of the heaviest are left out.
+    """
+    kept = np.zeros(len(weights))
+    for document in range(len(documents) - 1):
+        begin, end = documents[document], documents[document + 1]
+        level = _own_level(counts[begin:end], weights[begin:end] * units[begin:end], own_share)
+        heaviest = 0.0
+        for line in range(begin, end):
+            if units[line]:
+                kept[line] = weights[line] * min(1.0, level / counts[line]) ** power
+                heaviest = max(heaviest, kept[line])
+        for line in range(begin, end):
+            if kept[line] < faint * heaviest:
+                kept[line] = 0.0
+    return kept
+
+
+@kernel
+def _own_level(counts: Offsets, masses: Weights, share: float) -> float:
+    order = np.argsort(counts, kind="mergesort")
+    total = masses.sum()
+    reached = 0.0
+    for place in range(len(order)):
+        reached += masses[order[place]]
+        if reached >= share * total and masses[order[place]] > 0.0:
+            return float(counts[order[place]])
+    return 1.0
+
+
+@kernel
+def own_shingles(
+    tokens: Hashes,
+    line_tokens: Offsets,
+    documents: Offsets,
+    kept: Weights,
+    dense: NDArray[np.bool_],
+    size: int,
+) -> tuple[NDArray[np.uint32], Offsets, Hashes]:
+    """`(shingles, document_shingles, texts)`: at each token of the kept lines the number of the
+    tokens from there that make `size` units, as far as there are so many (a text shorter than
+    that is one shingle); and one number for the whole own text.
+    """
+    documents_count = len(documents) - 1
+    shingles = np.empty(len(tokens), np.uint32)
+    places = np.zeros(documents_count + 1, np.int64)
+    texts = np.zeros(documents_count, np.uint64)
+    own = np.empty(len(tokens), np.uint64)
+    units = np.empty(len(tokens), np.int64)
+    filled = 0
+    for document in range(documents_count):
+        count = 0
+        for line in range(documents[document], documents[document + 1]):
+            if kept[line] > 0.0:
+                for place in range(line_tokens[line], line_tokens[line + 1]):
+                    own[count] = tokens[place]
+                    units[count] = 1 if dense[line] else 2
+                    count += 1
+        text = np.uint64(count)
+        for at in range(count):
+            text = text * BASE + own[at]
+        texts[document] = mix(text)
+        for at in range(count):
+            value, total, ahead = np.uint64(1), 0, at
+            while ahead < count and total < size:
+                value = value * BASE + own[ahead]
+                total += units[ahead]
+                ahead += 1
+            if total < size and at > 0:
+                break
+            shingles[filled] = np.uint32(mix(value) >> np.uint64(32)) | np.uint32(1)
+            filled += 1
+        places[document + 1] = filled
+    return shingles[:filled], places, texts
+
+
+@kernel
+def heaviest_sentences(
+    tokens: Hashes,
+    piece_tokens: Offsets,
+    line_pieces: Offsets,
+    documents: Offsets,
+    kept: Weights,
+    dense: NDArray[np.bool_],
+    most: int,
+    least_units: int,
+) -> tuple[Hashes, Offsets]:
+    """Numbers of the `most` heaviest sentences of each own text, heaviest first, then as they
+    stand; sentences shorter than `least_units` tell nothing.
+    """
+    found = np.empty((len(documents) - 1) * most, np.uint64)
+    places = np.zeros(len(documents), np.int64)
+    masses = np.empty(most)
+    filled = 0
+    for document in range(len(documents) - 1):
+        first = filled
+        for line in range(documents[document], documents[document + 1]):
+            if kept[line] <= 0.0:
+                continue
+            unit = 1 if dense[line] else 2
+            for piece in range(line_pieces[line], line_pieces[line + 1]):
+                begin, end = piece_tokens[piece], piece_tokens[piece + 1]
+                mass = kept[line] * unit * (end - begin)
+                if unit * (end - begin) < least_units:
+                    continue
+                if filled - first == most and mass <= masses[most - 1]:
+                    continue
+                value = np.uint64(end - begin)
+                for place in range(begin, end):
+                    value = value * BASE + tokens[place]
+                value = mix(value)
+                if filled - first < most:
+                    filled += 1
+                at = filled - 1
+                while at > first and masses[at - first - 1] < mass:
+                    found[at] = found[at - 1]
+                    masses[at - first] = masses[at - first - 1]
+                    at -= 1
+                found[at] = value
+                masses[at - first] = mass
+        places[document + 1] = filled
+    return found[:filled], places
+
+
+@kernel
+def heaviest_lines(masses: Weights, documents: Offsets, most: int) -> tuple[Offsets, Offsets]:
+    """The `most` heaviest lines of each document, heaviest first, then as they stand."""
+    found = np.empty((len(documents) - 1) * most, np.int64)
+    places = np.zeros(len(documents), np.int64)
+    filled = 0
+    for document in range(len(documents) - 1):
+        first = filled
+        for line in range(documents[document], documents[document + 1]):
+            if masses[line] <= 0.0:
+                continue
+            full = filled - first == most
+            if full and masses[line] <= masses[found[filled - 1]]:
+                continue
+            if not full:
+                filled += 1
+            at = filled - 1
+            while at > first and masses[found[at - 1]] < masses[line]:
+                found[at] = found[at - 1]
+                at -= 1
+            found[at] = line
+        places[document + 1] = filled
+    return found[:filled], places

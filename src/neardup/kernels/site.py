@@ -1,0 +1,153 @@
+"""What the pages of a site repeat: keys to count by, and a table to look counts up in.
+
+A site is a host, and also all pages that have mostly the same furniture (links, menus, footers):
+one theme on many hosts, or one of several templates on a host. Pages with the same furniture share
+a furniture key with the chance of min-wise sampling: `BANDS` keys of `ROWS` samples each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.jit import kernel
+from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
+
+BANDS, ROWS = 4, 3
+HOST_SALT = np.uint64(0x686F7374)
+GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def furniture_keys(
+    lines: Hashes, documents: Offsets, furniture: NDArray[np.bool_], least: int
+) -> Hashes:
+    """`BANDS` keys a document from the lines that are furniture; zeros for one with fewer than
+    `least` of them. Repeated lines change nothing.
+    """
+    keys = np.zeros((len(documents) - 1, BANDS), np.uint64)
+    samples = np.empty(BANDS * ROWS, np.uint64)
+    for document in range(len(keys)):
+        samples[:] = GREATEST
+        count = 0
+        for line in range(documents[document], documents[document + 1]):
+            if furniture[line]:
+                count += 1
+                for which in range(len(samples)):
+                    value = mix(lines[line] ^ (BASE * np.uint64(which + 1)))
+                    samples[which] = min(samples[which], value)
+        if count < least:
+            continue
+        for band in range(BANDS):
+            value = np.uint64(band + 1)
+            for row in range(ROWS):
+                value = mix(value * BASE + samples[band * ROWS + row])
+            keys[document, band] = value | np.uint64(1)
+    return keys
+
+
+@kernel
+def line_key(site: np.uint64, line: np.uint64) -> np.uint64:
+    """The key under which a line of a site is counted."""
+    return mix(site * BASE + line)
+
+
+@kernel
+def survey_keys(
+    lines: Hashes,
+    documents: Offsets,
+    furniture: NDArray[np.bool_],
+    hosts: Hashes,
+    sites: Hashes,
+) -> Hashes:
+    """The keys that these pages count one for: each page under its host (0: no host), each line
+    once under its host, and each line that is no furniture once under each furniture key.
+    """
+    total = 0
+    for document in range(len(hosts)):
+        own = documents[document + 1] - documents[document]
+        total += 1 + own * (1 + BANDS)
+    keys = np.empty(total, np.uint64)
+    filled = 0
+    for document in range(len(hosts)):
+        begin, end = documents[document], documents[document + 1]
+        order = np.argsort(lines[begin:end])
+        if hosts[document]:
+            keys[filled] = mix(hosts[document] ^ HOST_SALT)
+            filled += 1
+        for place in range(end - begin):
+            line = begin + order[place]
+            if place and lines[line] == lines[begin + order[place - 1]]:
+                continue
+            if hosts[document]:
+                keys[filled] = line_key(hosts[document], lines[line])
+                filled += 1
+            if furniture[line]:
+                continue
+            for band in range(BANDS):
+                if sites[document, band]:
+                    keys[filled] = line_key(sites[document, band], lines[line])
+                    filled += 1
+    return keys[:filled]
+
+
+@kernel
+def line_counts(
+    lines: Hashes,
+    documents: Offsets,
+    hosts: Hashes,
+    sites: Hashes,
+    few_pages: int,
+    table_keys: Hashes,
+    table_counts: Offsets,
+) -> Offsets:
+    """On how many pages of its site each line stands: of the host, or, where the host has fewer
+    than `few_pages` pages, of the host or the pages with the same furniture, whichever is more.
+    """
+    counts = np.ones(len(lines), np.int64)
+    for document in range(len(hosts)):
+        host = hosts[document]
+        on_host = 1
+        if host:
+            on_host = look_up(table_keys, table_counts, mix(host ^ HOST_SALT))
+        for line in range(documents[document], documents[document + 1]):
+            if on_host > 1:
+                key = line_key(host, lines[line])
+                counts[line] = look_up(table_keys, table_counts, key)
+            if on_host >= few_pages:
+                continue
+            for band in range(BANDS):
+                site = sites[document, band]
+                if site:
+                    found = look_up(table_keys, table_counts, line_key(site, lines[line]))
+                    counts[line] = max(counts[line], found)
+    return counts
+
+
+@kernel
+def count_table(keys: Hashes, counts: Offsets) -> tuple[Hashes, Offsets]:
+    """An open-addressed table of counts by key, at most half full; 0 marks a free place."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    table_keys = np.zeros(size, np.uint64)
+    table_counts = np.ones(size, np.int64)
+    for number in range(len(keys)):
+        at = np.int64(keys[number] & np.uint64(size - 1))
+        while table_keys[at] != 0:
+            at = (at + 1) & (size - 1)
+        table_keys[at] = keys[number]
+        table_counts[at] = counts[number]
+    return table_keys, table_counts
+
+
+@kernel
+def look_up(table_keys: Hashes, table_counts: Offsets, key: np.uint64) -> int:
+    """The count of a key; 1 for one that is not in the table."""
+    size = len(table_keys)
+    at = np.int64(key & np.uint64(size - 1))
+    while table_keys[at] != 0:
+        if table_keys[at] == key:
+            return int(table_counts[at])
+        at = (at + 1) & (size - 1)
+    return 1

@@ -1,0 +1,213 @@
+"""`own-text`, the default: what two pages share of the text that is their own.
+
+Most text of a web page belongs to its site. A page's own text is its text minus what its site
+repeats on other pages; where a site is too small to tell, links, short lines, regions and the fact
+that an article stands in one piece stand in. Nothing is cut off sharply: every line has a weight.
+
+1. `survey`: on how many pages of a host, or of pages with the same furniture, each line stands.
+2. `features`: the lines that weigh something, as shingles with weights, and the sentences that
+   weigh most (`kernels/own_text.py`).
+3. `keys`: one-permutation MinHash bands over the shingles, and the heaviest sentences.
+4. `judge`: the weight of the text that two pages share, exactly, of what each has
+   (`kernels/shared_text.py`). More is asked of two pages on one host, and of pages with little
+   text.
+
+Why, and what each constant is: docs/methods/own-text.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.kernels import lines as text_lines
+from neardup.kernels import own_text, site
+from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.minhash import group_hashes, one_permutation
+from neardup.kernels.shingles import mix_all
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.own_text.layout import Layout, layout
+from neardup.methods.own_text.options import OwnTextOptions
+from neardup.methods.own_text.ragged import lists, maxima, ragged, sums
+from neardup.methods.own_text.verdict import (
+    Measured,
+    demand,
+    divided,
+    evidence,
+    relation,
+    shared_text,
+)
+from neardup.model import Relation
+from neardup.schemas import COUNTS, KEYS
+
+SAMPLES = 3  # lines remembered as examples for the evidence
+SAMPLE_BYTES = 160
+BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
+
+
+class OwnText(Method):
+    """Weighted share of own text, verified token by token."""
+
+    name = "own-text"
+    paper = "neardup's own, the default"
+    languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
+    cost = "linear in text; a verdict costs the two texts"
+    Options = OwnTextOptions
+    options: OwnTextOptions
+    splits = True
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema(
+            [
+                ("host", pa.uint64()),
+                ("text", pa.uint64()),
+                ("mass", pa.float64()),
+                ("amount", pa.float64()),
+                ("shingles", pa.list_(pa.uint32())),
+                ("run_tokens", pa.list_(pa.uint32())),
+                ("run_units", pa.list_(pa.uint8())),
+                ("run_weights", pa.list_(pa.float32())),
+                ("sentences", pa.list_(pa.uint64())),
+                ("samples", pa.list_(pa.uint32())),
+                ("sample_texts", pa.list_(pa.string())),
+            ]
+        )
+
+    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        page = layout(pages)
+        keys = site.survey_keys(
+            page.hashes, page.documents, page.furniture, page.hosts, self._sites(page)
+        )
+        distinct, counts = np.unique(keys, return_counts=True)
+        return pa.record_batch([distinct, counts.astype(np.int64)], schema=COUNTS)
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        o = self.options
+        page = layout(pages)
+        pieces, line_pieces = text_lines.sentence_offsets(page.data, page.starts)
+        tokens, piece_tokens = folded_token_hashes(page.data, pieces)
+        line_tokens = piece_tokens[line_pieces]
+        counts = np.diff(line_tokens)
+        dense = text_lines.dense_lines(page.data, page.starts, counts)
+        units = counts * np.where(dense, 1, 2)
+        weights = own_text.line_weights(
+            units, page.documents, page.menus, page.link_shares, o.short, o.link, o.told, o.outside
+        )
+        repeated = self._counts(page, survey)
+        kept = own_text.weights_on_site(
+            weights, units, repeated, page.documents, o.power, o.own_share, o.faint
+        )
+        shingles, shingle_places, texts = own_text.own_shingles(
+            tokens, line_tokens, page.documents, kept, dense, o.shingle
+        )
+        sentences, sentence_places = own_text.heaviest_sentences(
+            tokens, piece_tokens, line_pieces, page.documents, kept, dense, o.sentences, o.shingle
+        )
+        runs = np.flatnonzero(kept)
+        run_places = np.searchsorted(runs, page.documents)
+        masses = kept * units
+        mass = sums(masses, page.documents)
+        heaviest = maxima(kept, page.documents)
+        samples, sample_places, sample_texts = _samples(page, masses, runs, run_places)
+        return pa.record_batch(
+            [
+                page.hosts,
+                texts,
+                mass,
+                np.divide(mass, heaviest, out=np.zeros_like(mass), where=heaviest > 0),
+                lists(shingles, shingle_places),
+                lists(counts[runs].astype(np.uint32), run_places),
+                lists(np.where(dense[runs], 1, 2).astype(np.uint8), run_places),
+                lists((kept[runs] * np.where(dense[runs], 1, 2)).astype(np.float32), run_places),
+                lists(sentences, sentence_places),
+                lists(samples, sample_places),
+                pa.ListArray.from_arrays(pa.array(sample_places, pa.int32()), sample_texts),
+            ],
+            schema=self.feature_schema,
+        )
+
+    def _sites(self, page: Layout) -> NDArray[np.uint64]:
+        return site.furniture_keys(
+            page.hashes, page.documents, page.furniture, self.options.furniture
+        )
+
+    def _counts(self, page: Layout, survey: Survey | None) -> NDArray[np.int64]:
+        """On how many pages of its site each line stands."""
+        if survey is None:
+            return np.ones(page.hashes.size, np.int64)
+        return site.line_counts(
+            page.hashes,
+            page.documents,
+            page.hosts,
+            self._sites(page),
+            self.options.few_pages,
+            *survey.table,
+        )
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pc.greater_equal(features.column("amount"), float(self.options.shingle))
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        shingles, places = ragged(features.column("shingles"))
+        samples = one_permutation(mix_all(shingles.astype(np.uint64)), places, BANDS * ROWS)
+        bands = group_hashes(samples, ROWS)
+        sentences, sentence_places = ragged(features.column("sentences"))
+        rows = np.arange(features.num_rows)
+        every_row = np.concatenate(
+            [np.repeat(rows, BANDS), np.repeat(rows, np.diff(sentence_places))]
+        )
+        every_key = np.concatenate([bands.ravel(), sentences])
+        enough = self.decidable(features).to_numpy(zero_copy_only=False)[every_row]
+        return pa.record_batch([every_row[enough], every_key[enough]], schema=KEYS)
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        there = shared_text(left, right, self.options.shingle)
+        back = shared_text(right, left, self.options.shingle)
+        mass, other_mass = left["mass"].to_numpy(), right["mass"].to_numpy()
+        amount = np.minimum(left["amount"].to_numpy(), right["amount"].to_numpy())
+        host = left["host"].to_numpy()
+        same_host = (host == right["host"].to_numpy()) & (host != 0)
+        same_text = left["text"].to_numpy() == right["text"].to_numpy()
+        similarity = divided(there.weight + back.weight, mass + other_mass)
+        columns = [
+            amount,
+            same_text,
+            np.where(same_text, 1.0, similarity),
+            demand(amount, same_host, self.options),
+            there.share(mass),
+            back.share(other_mass),
+            same_host,
+        ]
+        pairs = [Measured(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        said = [relation(pair, self.options) for pair in pairs]
+        examples = zip(there.examples(left), back.examples(right), strict=True)
+        return verdicts(
+            said,
+            [
+                None if each is Relation.UNDECIDED else pair.similarity
+                for each, pair in zip(said, pairs, strict=True)
+            ],
+            [
+                evidence(each, pair, *texts)
+                for each, pair, texts in zip(said, pairs, examples, strict=True)
+            ],
+        )
+
+
+def _samples(
+    page: Layout,
+    masses: NDArray[np.float64],
+    runs: NDArray[np.int64],
+    run_places: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], pa.StringArray]:
+    """The heaviest lines of each page: their numbers among its kept lines, and their text."""
+    chosen, places = own_text.heaviest_lines(masses, page.documents, SAMPLES)
+    documents = np.repeat(np.arange(places.size - 1), np.diff(places))
+    numbers = np.searchsorted(runs, chosen) - run_places[documents]
+    text, ends = text_lines.line_starts(page.data, page.starts, chosen, SAMPLE_BYTES)
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text)]
+    texts = pa.Array.from_buffers(pa.string(), chosen.size, buffers)
+    return numbers.astype(np.uint32), places, texts

@@ -1,0 +1,66 @@
+"""Kernel == reference for lines and sentences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from neardup.kernels import lines
+from neardup.kernels.reference import lines as plain
+
+texts = st.text(st.sampled_from("ab. !?;。！？；\n茶海ทあ𠮷é　�"), max_size=40)
+documents = st.lists(texts, max_size=5)
+
+
+def buffers(documents: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    encoded = [text.encode() for text in documents]
+    data = np.frombuffer(b"".join(encoded), np.uint8)
+    return data, np.cumsum([0, *map(len, encoded)]).astype(np.int64)
+
+
+def cut(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> list[str]:
+    return [data[a:b].tobytes().decode() for a, b in pairwise(starts)]
+
+
+@given(documents)
+def test_lines(documents: list[str]) -> None:
+    data, offsets = buffers(documents)
+    starts, document_lines = lines.line_offsets(data, offsets)
+    found = [line.removesuffix("\n") for line in cut(data, starts)]
+    for number, text in enumerate(documents):
+        here = found[document_lines[number] : document_lines[number + 1]]
+        assert here == plain.lines(text)
+
+
+@given(documents)
+def test_sentences(documents: list[str]) -> None:
+    data, offsets = buffers(documents)
+    starts, _ = lines.line_offsets(data, offsets)
+    pieces, line_pieces = lines.sentence_offsets(data, starts)
+    found = cut(data, pieces)
+    for number, line in enumerate(cut(data, starts)):
+        assert found[line_pieces[number] : line_pieces[number + 1]] == plain.sentences(line)
+
+
+@given(documents)
+def test_equal_lines_have_equal_hashes_and_others_do_not(documents: list[str]) -> None:
+    data, offsets = buffers(documents)
+    starts, _ = lines.line_offsets(data, offsets)
+    named: dict[str, int] = {}
+    hashes = lines.line_hashes(data, starts)
+    for line, value in zip(cut(data, starts), hashes.tolist(), strict=True):
+        assert named.setdefault(line.removesuffix("\n"), value) == value
+    assert len(set(named.values())) == len(named)
+
+
+@given(documents, st.integers(0, 20))
+def test_dense_lines(documents: list[str], tokens: int) -> None:
+    data, offsets = buffers(documents)
+    starts, _ = lines.line_offsets(data, offsets)
+    counts = np.full(len(starts) - 1, tokens)
+    found = lines.dense_lines(data, starts, counts).tolist()
+    assert found == [plain.is_dense(line, tokens) for line in cut(data, starts)]
