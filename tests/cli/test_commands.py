@@ -14,7 +14,7 @@ import pytest
 from neardup.cli.main import app, run
 from sample_pages import html, sample_records, write_jsonl
 
-COMMANDS = ["dedup", "recluster", "compare", "methods", "demo", "synth"]
+COMMANDS = ["dedup", "recluster", "compare", "methods", "demo", "evaluate", "tune", "synth"]
 
 
 def neardup(

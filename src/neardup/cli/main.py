@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from neardup.cli import compare, dedup, demo, methods, recluster, synth
+from neardup.cli import compare, dedup, demo, evaluate, methods, recluster, synth, tune
 from neardup.errors import NeardupError
 
 app = typer.Typer(
@@ -44,6 +44,8 @@ app.command("recluster", epilog=recluster.EXAMPLE)(recluster.recluster)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("methods", epilog=methods.EXAMPLE)(methods.methods)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
+app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
 app.command("synth", epilog=synth.EXAMPLE)(synth.synth)
 
 

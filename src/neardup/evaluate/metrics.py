@@ -1,0 +1,156 @@
+"""Scores of a clustering against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+from neardup.evaluate.counts import (
+    Counts,
+    Labels,
+    cells,
+    count,
+    count_labels,
+    number_labels,
+    pairs_of,
+)
+from neardup.evaluate.truth import PairTruth, Truth
+
+REDRAWS = 1000
+
+
+def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
+    """All scores of a clustering (page to cluster), rounded as people read them.
+
+    The pairwise ones are those of the labelled sets' own scorer: pages of kind excerpt or partial
+    are left out of the pair counts, and a page that the clustering lacks is alone.
+    """
+    _check_known(truth, clusters)
+    counts = count(truth, clusters)
+    scores = {**pairwise(counts), "intervals": intervals(counts)}
+    if isinstance(truth, PairTruth):
+        return {**scores, "labelled_pairs": len(truth.pairs)}
+    labels = number_labels(truth, clusters)
+    return {
+        **scores,
+        "recall_by_kind": recall_by_kind(labels),
+        "b_cubed": b_cubed(labels),
+        "adjusted_rand": round(adjusted_rand(labels), 4),
+        "largest_cluster": _largest(truth.judged, clusters),
+    }
+
+
+def _check_known(truth: Truth, clusters: Mapping[str, str]) -> None:
+    if isinstance(truth, PairTruth):
+        return
+    unknown = sorted(set(clusters) - set(truth.articles))
+    if unknown:
+        raise InputError(f"{len(unknown)} pages are not in the truth, such as {unknown[0]!r}")
+
+
+def pairwise(counts: Counts) -> dict[str, Any]:
+    """Precision, recall and F1 over pairs."""
+    found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
+    precision, recall, f1 = (float(each) for each in rates(found, said, true))
+    return {
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(f1, 4),
+        "true_pairs": round(true),
+        "said_pairs": round(said),
+    }
+
+
+def rates(found: Any, said: Any, true: Any) -> tuple[Any, Any, Any]:
+    """Precision, recall and F1 of pair counts, number by number; nothing said is no mistake."""
+    found, said, true = (np.asarray(each, float) for each in (found, said, true))
+    precision = np.divide(found, said, out=np.ones_like(found), where=said > 0)
+    recall = np.divide(found, true, out=np.ones_like(found), where=true > 0)
+    both = precision + recall
+    f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
+    return precision, recall, f1
+
+
+def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
+    """95 % bootstrap intervals of precision, recall and F1: units drawn again, with repeats."""
+    if not counts.true.size:
+        return {}
+    drawn = rates(*redraw(np.stack([counts.found, counts.said, counts.true], axis=1), seed).T)
+    return {
+        name: [round(float(bound), 4) for bound in np.percentile(values, [2.5, 97.5])]
+        for name, values in zip(("precision", "recall", "f1"), drawn, strict=True)
+    }
+
+
+def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """Sums of the units' columns over REDRAWS samples of as many units, with repeats.
+
+    Units with the same counts are drawn together, so the work does not grow with the set.
+    """
+    kinds, sizes = np.unique(units, axis=0, return_counts=True)
+    random = np.random.default_rng(seed)
+    times = random.multinomial(len(units), sizes / len(units), REDRAWS)
+    sums: NDArray[np.float64] = times @ kinds
+    return sums
+
+
+def recall_by_kind(labels: Labels) -> dict[str, float]:
+    """Of the true pairs with a page of a kind, the share that was found.
+
+    A pair of two originals counts for `original`; any other for each kind in it but that.
+    """
+    width = int(labels.clusters.max(initial=0)) + 1
+    _, together = np.unique(labels.articles * width + labels.clusters, return_inverse=True)
+    recalls = {}
+    for kind in sorted(set(labels.kinds.tolist())):
+        of_kind, only = labels.kinds == kind, kind == "original"
+        if true := _pairs_with(labels.articles, of_kind, only=only):
+            recalls[kind] = round(_pairs_with(together, of_kind, only=only) / true, 3)
+    return recalls
+
+
+def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: bool) -> int:
+    """Pairs within a group with at least one page of the kind, or with nothing else."""
+    inside = np.bincount(groups[of_kind], minlength=int(groups.max(initial=0)) + 1)
+    if only:
+        return int(pairs_of(inside).sum())
+    sizes = np.bincount(groups, minlength=inside.size)
+    return int((pairs_of(sizes) - pairs_of(sizes - inside)).sum())
+
+
+def b_cubed(labels: Labels) -> dict[str, float]:
+    """Precision and recall page by page: of a page's cluster, and of its article."""
+    (article, cluster), sizes = cells(labels.articles, labels.clusters)
+    pages = max(labels.articles.size, 1)
+    of_article, of_cluster = np.bincount(labels.articles), np.bincount(labels.clusters)
+    precision = float((sizes**2 / of_cluster[cluster]).sum() / pages)
+    recall = float((sizes**2 / of_article[article]).sum() / pages)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(f1, 4),
+    }
+
+
+def adjusted_rand(labels: Labels) -> float:
+    """The Rand index, 0 for chance and 1 for a perfect clustering."""
+    counts = count_labels(labels)
+    found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
+    everything = float(pairs_of(np.array([labels.articles.size])).sum())
+    if said == true == found or not everything:
+        return 1.0
+    expected = said * true / everything
+    return (found - expected) / ((said + true) / 2 - expected)
+
+
+def _largest(judged: list[str], clusters: Mapping[str, str]) -> int:
+    sizes: dict[str, int] = {}
+    for page in judged:
+        if page in clusters:
+            sizes[clusters[page]] = sizes.get(clusters[page], 0) + 1
+    return max(sizes.values(), default=0)

@@ -1,0 +1,77 @@
+"""One method on one set, in a process of its own: its memory is its own, its crash too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neardup.engines.result import Result
+from neardup.errors import UsageError
+from neardup.methods.base import make_method
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method as it is asked for: `name`, or `name:paper` for the paper's rule as printed."""
+
+    name: str
+    method: str
+    preset: str
+
+    @classmethod
+    def named(cls, text: str) -> Contender:
+        """From the command line; an unknown method or preset is told at once."""
+        method, _, preset = text.strip().partition(":")
+        make_method(method, preset=preset or "default")
+        return cls(text.strip(), method, preset or "default")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left: a result, or why there is none."""
+
+    result: Result | None
+    seconds: float  # of the stages of the run; without starting Python and loading libraries
+    peak_memory: int  # bytes
+    error: str = ""
+
+
+def contenders(names: list[str]) -> list[Contender]:
+    """Each once, in the order named."""
+    if not names:
+        raise UsageError("name at least one method")
+    return [Contender.named(name) for name in dict.fromkeys(names)]
+
+
+def run_alone(
+    pages: Path,
+    contender: Contender,
+    out: Path,
+    options: Mapping[str, object] | None = None,
+    workers: int | None = None,
+) -> Outcome:
+    """`neardup dedup` over the pages in a new process; the result is left in `out`."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
+    command += ["--method", contender.method, "--preset", contender.preset]
+    command += [f"--workers={workers}"] if workers else []
+    for name, value in (options or {}).items():
+        command += ["--set", f"{name}={value}"]
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told, check=False
+        )
+        told.seek(0)
+        lines = told.read().splitlines()
+    if done.returncode:
+        last = lines[-1] if lines else f"ended with code {done.returncode}"
+        return Outcome(None, time.monotonic() - started, 0, last.removeprefix("neardup: "))
+    result = Result(out)
+    measured: Mapping[str, Any] = result.summary["run"]
+    return Outcome(result, sum(measured["seconds"].values()), measured["peak_memory_bytes"])

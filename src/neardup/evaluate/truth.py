@@ -1,0 +1,135 @@
+"""Labelled sets: a folder with pages and the truth about them, as clusters or as pairs.
+
+Clusters: `truth.csv` with the columns id, article and, where known, kind. Pairs: `truth.csv` or
+`pairs.csv` with the columns a, b and label (duplicate or not) or grade (a number).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neardup.errors import InputError
+
+LEFT_OUT = frozenset({"excerpt", "partial"})  # their relation is containment or overlap
+PAGES = (
+    "pages.jsonl.zst",
+    "pages.jsonl.gz",
+    "pages.jsonl",
+    "pages.parquet",
+    "pages.warc.gz",
+    "pages.warc",
+    "pages",  # a folder
+)
+_YES = frozenset({"1", "true", "yes", "duplicate", "same", "near"})
+_NO = frozenset({"0", "false", "no", "different", "distinct", "-1"})
+
+
+@dataclass(frozen=True)
+class ClusterTruth:
+    """For each page the article it is, and the kind of copy."""
+
+    articles: Mapping[str, str]
+    kinds: Mapping[str, str]  # "" where the truth does not say
+
+    @property
+    def judged(self) -> list[str]:
+        """The pages that count: full copies of an article."""
+        return [page for page, kind in self.kinds.items() if kind not in LEFT_OUT]
+
+
+@dataclass(frozen=True)
+class PairTruth:
+    """Pairs of pages, and whether each is a duplicate."""
+
+    pairs: Sequence[tuple[str, str]]
+    labels: Sequence[bool]
+    duplicate_from: float | None = None  # the grade from which a pair counted, if it had grades
+
+
+Truth = ClusterTruth | PairTruth
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Pages to read, and what is true of them."""
+
+    name: str
+    pages: Path
+    truth: Truth
+
+
+def read_set(folder: str | Path, duplicate_from: float | None = None) -> LabelledSet:
+    """The labelled set of a folder; `duplicate_from` is the grade that makes a duplicate."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: a labelled set is a folder, and this is none")
+    pages = next((folder / name for name in PAGES if (folder / name).exists()), None)
+    if pages is None:
+        raise InputError(f"{folder} has no pages: none of {', '.join(PAGES)}")
+    labels = next(
+        (folder / name for name in ("truth.csv", "pairs.csv") if (folder / name).is_file()), None
+    )
+    if labels is None:
+        raise InputError(f"{folder} has no labels: neither truth.csv nor pairs.csv")
+    return LabelledSet(folder.resolve().name, pages, read_truth(labels, duplicate_from))
+
+
+def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
+    """The labels of a file, whichever form they have."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            columns = set(reader.fieldnames or ())
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read the labels {path}: {error}") from None
+    if not rows:
+        raise InputError(f"{path} has no labels")
+    if {"id", "article"} <= columns:
+        return _clusters(path, rows)
+    if {"a", "b"} <= columns and columns & {"label", "grade"}:
+        return _pairs(path, rows, duplicate_from)
+    raise InputError(f"{path}: its columns should be id, article, kind; or a, b, label or grade")
+
+
+def _clusters(path: Path, rows: list[dict[str, str]]) -> ClusterTruth:
+    articles: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for number, row in enumerate(rows, 2):
+        page = row["id"]
+        if page in articles or not row["article"]:
+            what = "a second time" if page in articles else "without an article"
+            raise InputError(f"{path}, line {number}: {page!r} is there {what}")
+        articles[page], kinds[page] = row["article"], row.get("kind") or ""
+    return ClusterTruth(articles, kinds)
+
+
+def _pairs(path: Path, rows: list[dict[str, str]], duplicate_from: float | None) -> PairTruth:
+    pairs = [(row["a"], row["b"]) for row in rows]
+    for number, pair in enumerate(pairs, 2):
+        if not all(pair) or pair[0] == pair[1]:
+            raise InputError(f"{path}, line {number}: {pair} is not a pair of two pages")
+    if "label" in rows[0]:
+        labels = [_label(path, number, row["label"]) for number, row in enumerate(rows, 2)]
+        return PairTruth(pairs, labels)
+    grades = [_grade(path, number, row["grade"]) for number, row in enumerate(rows, 2)]
+    least = max(grades) / 2 if duplicate_from is None else duplicate_from
+    return PairTruth(pairs, [grade >= least for grade in grades], least)
+
+
+def _label(path: Path, number: int, text: str | None) -> bool:
+    word = (text or "").strip().lower()
+    if word not in _YES | _NO:
+        known = "1 or 0, yes or no, duplicate or different"
+        raise InputError(f"{path}, line {number}: the label {text!r} is not one of {known}")
+    return word in _YES
+
+
+def _grade(path: Path, number: int, text: str | None) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise InputError(f"{path}, line {number}: the grade {text!r} is not a number") from None

@@ -1,0 +1,88 @@
+"""`neardup evaluate` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neardup.evaluate.evaluation import measure
+from neardup.evaluate.running import Contender
+from neardup.evaluate.synth import write_set
+from neardup.evaluate.truth import read_set
+from sample_pages import sample_records, write_jsonl
+
+
+def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "neardup", "evaluate", *map(str, arguments)]
+    return subprocess.run(command, text=True, capture_output=True, check=False)
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    folder = tmp_path / "little"
+    folder.mkdir()
+    write_jsonl(folder / "pages.jsonl", sample_records())
+    rows = ["id,article,kind", "a1,ferry,original", "a2,ferry,mirror", "a3,ferry,mirror"]
+    rows += ["b1,tea,original", "b2,tea,mirror", "c1,bridge,original", "d1,none,original"]
+    (folder / "truth.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def test_sets_are_measured_and_written(labelled: Path, tmp_path: Path) -> None:
+    write_set(tmp_path / "made", 60, 1, length="short", workers=1)
+    out = tmp_path / "out"
+    done = evaluate(labelled, tmp_path / "made", "--methods", "exact,edit-distance", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert str(out / "index.html") in done.stdout
+    results = json.loads((out / "results.json").read_text())
+    assert list(results) == ["little", "made"]
+    assert list(results["made"]) == ["exact", "edit-distance"]
+    exact = results["little"]["exact"]
+    assert exact["precision"] == exact["recall"] == exact["f1"] == 1.0
+    assert exact["adjusted_rand"] == 1.0
+    assert exact["recall_by_kind"] == {"mirror": 1.0}
+    assert exact["seconds"] > 0
+    assert exact["peak_memory_mb"] > 10
+    assert (out / "results.csv").read_text().count("\n") == 5
+    assert (out / "index.html").is_file()
+    assert not (out / "runs").exists()
+
+
+def test_labelled_pairs_are_a_truth_too(labelled: Path, tmp_path: Path) -> None:
+    (labelled / "truth.csv").write_text("a,b,grade\na1,a2,3\na1,c1,0\nb1,b2,2\nb1,c1,1\n")
+    out = tmp_path / "out"
+    done = evaluate(labelled, "--methods", "exact", "--out", out, "--keep-results")
+    assert done.returncode == 0, done.stderr
+    exact = json.loads((out / "results.json").read_text())["little"]["exact"]
+    assert exact["f1"] == 1.0
+    assert exact["duplicate_from"] == 1.5
+    assert exact["labelled_pairs"] == 4
+    assert (out / "runs" / "little" / "exact" / "clusters.jsonl").is_file()
+
+
+def test_a_method_that_fails_is_told_in_the_results(labelled: Path, tmp_path: Path) -> None:
+    impossible = Contender("exact:paper", "exact", "paper")
+    scores = measure(read_set(labelled), impossible, tmp_path / "run")
+    assert scores["error"] == "exact has no paper preset: its default is its rule"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--methods", "magic"], 2, "unknown method 'magic'"),
+        (["--methods", "exact:paper"], 2, "exact has no paper preset"),
+        (["--methods", ","], 2, "name at least one method"),
+        (["nowhere"], 1, "nowhere: a labelled set is a folder"),
+    ],
+)
+def test_bad_requests_are_told_at_once(
+    arguments: list[str], code: int, message: str, labelled: Path, tmp_path: Path
+) -> None:
+    done = evaluate(labelled, "--out", tmp_path / "out", *arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()

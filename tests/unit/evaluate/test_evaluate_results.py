@@ -1,0 +1,95 @@
+"""An evaluation as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from neardup.evaluate.charts import charts_possible, draw_charts
+from neardup.evaluate.results import write_page, write_tables
+
+CURVE = {
+    "thresholds": [0.0, 0.5, 1.0],
+    "precision": [0.2, 0.9, 1.0],
+    "recall": [1.0, 0.8, 0.1],
+    "f1": [0.33, 0.85, 0.18],
+}
+
+
+def scores(f1: float, curve: object = None) -> dict[str, Any]:
+    return {
+        "precision": 0.9,
+        "recall": 0.8,
+        "f1": f1,
+        "true_pairs": 10,
+        "said_pairs": 9,
+        "intervals": {"f1": [f1 - 0.1, f1]},
+        "recall_by_kind": {"mirror": 1.0, "<edited>": 0.5},
+        "b_cubed": {"precision": 0.9, "recall": 0.9, "f1": 0.9},
+        "adjusted_rand": 0.7,
+        "largest_cluster": 3,
+        "pages": 20,
+        "seconds": 1.5,
+        "peak_memory_mb": 100.0,
+        "curve": curve,
+    }
+
+
+RESULTS = {
+    "<b>新闻</b>": {
+        "minhash": scores(0.85, CURVE),
+        "exact": scores(0.2),
+        "word-table": {"error": "more pages than <20,000>", "seconds": 1.0, "peak_memory_mb": 0},
+    }
+}
+
+
+def test_tables_hold_every_set_and_method(tmp_path: Path) -> None:
+    write_tables(tmp_path, RESULTS)
+    assert json.loads((tmp_path / "results.json").read_text()) == RESULTS
+    with (tmp_path / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["minhash", "exact", "word-table"]
+    assert rows[0]["f1"] == "0.85"
+    assert rows[0]["b_cubed_f1"] == "0.9"
+    assert rows[2]["error"] == "more pages than <20,000>"
+
+
+def test_the_page_escapes_names_and_says_when_there_are_no_charts(tmp_path: Path) -> None:
+    write_page(tmp_path, RESULTS, [])
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;新闻" in page
+    assert "&lt;edited&gt;" in page
+    assert "&lt;20,000&gt;" in page
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert "No charts" in page
+
+
+@pytest.mark.skipif(not charts_possible(), reason="matplotlib is not installed")
+def test_charts_are_drawn_twice_the_same(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        charts = draw_charts(tmp_path / name, RESULTS)
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    kinds = ("comparison-1", "precision-recall-1", "thresholds-1")
+    assert names == sorted(f"{kind}.{end}" for kind in kinds for end in ("png", "svg"))
+    for name in names:
+        first = (tmp_path / "one" / name).read_bytes()
+        assert first == (tmp_path / "two" / name).read_bytes()
+        if name.endswith(".svg"):
+            assert ElementTree.fromstring(first).tag.endswith("svg")
+        else:
+            assert first.startswith(b"\x89PNG")
+    write_page(tmp_path / "one", RESULTS, charts)
+    assert 'src="thresholds-1.svg"' in (tmp_path / "one" / "index.html").read_text()
+
+
+def test_methods_that_failed_have_no_chart(tmp_path: Path) -> None:
+    failed = {"set": {"exact": {"error": "no", "seconds": 0, "peak_memory_mb": 0}}}
+    assert draw_charts(tmp_path, failed) == []
