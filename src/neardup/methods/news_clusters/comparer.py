@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +51,8 @@ class Comparer:
             return sorted(self._table.pages(days))
         if self._options.candidates == "search":
             return self._search(page, days)
-        hits: defaultdict[str, float] = defaultdict(float)
-        for word in self._telling(page.title_words, days):
-            for other in self._table.having(word, days):
-                hits[other] += 1
-        return self._top(hits)
+        words = self._telling(page.title_words, days)
+        return self._top(Counter(chain.from_iterable(self._table.having(w, days) for w in words)))
 
     def _search(self, page: NewsPage, days: list[int]) -> list[str]:
         total = self._table.count(days)
@@ -73,12 +71,14 @@ class Comparer:
         most = self._options.frequent or math.inf
         return [word for word in dict.fromkeys(words) if self._table.frequency(word, days) <= most]
 
-    def _top(self, scores: dict[str, float]) -> list[str]:
-        """The pages with the best scores; of equals the smaller id."""
-        best = heapq.nsmallest(
-            self._options.documents, scores.items(), key=lambda item: (-item[1], item[0])
-        )
-        return [page for page, _ in best]
+    def _top(self, scores: Mapping[str, float]) -> list[str]:
+        """The pages with the best scores, best first; of equals the smaller ids."""
+        most = self._options.documents
+        least = sorted(scores.values(), reverse=True)[:most][-1] if scores else 0
+        better = [page for page, score in scores.items() if score > least]
+        better.sort(key=lambda page: (-scores[page], page))
+        equal = sorted(page for page, score in scores.items() if score == least)
+        return better + equal[: most - len(better)]
 
     def _values(self, page: NewsPage, candidates: list[str]) -> NDArray[np.float64]:
         contents = [self._documents[each].content for each in candidates]
