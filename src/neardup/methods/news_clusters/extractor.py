@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from neardup.kernels.sentences import sentence_spans
 from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.text.normalise import fold_batch, string_buffers
-from neardup.text.sentences import sentences
 
 NOT_OF_A_WORD = r"[^\pL\pN\pM]+"
 
@@ -79,14 +78,17 @@ def full_text(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArra
 
 def around_full_stops(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
     """The characters on both sides of the full stops that end the N-1 longest sentences."""
-    return pa.array(
-        [_around(text, options) for text in pc.binary_join(blocks, "\n").to_pylist()],
-        pa.list_(pa.string()),
-    )
+    texts = pc.binary_join(blocks, "\n")
+    data, offsets = string_buffers(texts)
+    starts, ends, places = sentence_spans(data, offsets)
+    content, spans = data.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
+    sentences = bare(pa.array([content[start:end].decode() for start, end in spans], pa.string()))
+    by_page = pa.ListArray.from_arrays(pa.array(places, pa.int32()), sentences).to_pylist()
+    return pa.array([_around(parts, options) for parts in by_page], pa.list_(pa.string()))
 
 
-def _around(text: str, options: NewsClustersOptions) -> list[str]:
-    parts = [part for part in bare(pa.array(sentences(text), pa.string())).to_pylist() if part]
+def _around(parts: list[str], options: NewsClustersOptions) -> list[str]:
+    """`parts` are the bare sentences of a page."""
     whole = "".join(parts)
     ends = np.cumsum([len(part) for part in parts]).tolist()
     longest = sorted(range(len(parts)), key=lambda each: -len(parts[each]))[: options.n - 1]
