@@ -132,6 +132,7 @@ AWKWARD = [
 
 @pytest.mark.parametrize("page", AWKWARD)
 def test_awkward_cases_agree_with_html5lib(page: str) -> None:
+    page = f"<!doctype html>{page}"  # without it a table does not end a paragraph
     assert blocks(page) == rounded(scan_html(page))
 
 
@@ -196,8 +197,8 @@ BLOCK_TAGS = one_of(
     "div p section h1 h3 ul ol li dl dt dd blockquote pre aside nav header article footer"
 )
 TAGS = BLOCK_TAGS | one_of("span b i em a font code label button form center fieldset")
-ATTRIBUTES = st.just("") | one_of("␣class='a>b' ␣title='<p>' ␣x=1/ ␣role=navigation ␣data-y /")
-HIDING = one_of("␣hidden ␣style=display:none ␣style='a:b;␣visibility:␣hidden;'")
+ATTRIBUTES = st.just("") | one_of("␣class='a>b' ␣title='<p>' ␣x=1/ ␣data-y /")
+OF_BLOCKS = one_of("␣hidden ␣style=display:none ␣style='a:b;␣visibility:␣hidden;' ␣role=navigation")
 WHOLE_PIECES = one_of(
     """
     <br> <hr/> <img␣alt=x> <!--␣c␣--> <!--> <!x> <?y> </> </body> </html>
@@ -213,16 +214,17 @@ WHOLE_PIECES = one_of(
 def tag_soup(draw: st.DrawFn) -> str:
     starts = st.builds("<{}{}>".format, TAGS, ATTRIBUTES)
     ends = st.builds("</{}>".format, TAGS)
-    # Not formatting elements: when hidden, they come back after their block in HTML, and the
-    # scanner lets them go with it.
-    hidden = st.builds("<{}{}>".format, BLOCK_TAGS | st.just("span"), HIDING)
-    pieces = st.one_of(WORDS, WORDS, starts, starts, ends, ends, WHOLE_PIECES, hidden)
+    # Not on inline elements: HTML may move a block out of one after the fact, and brings formatting
+    # elements back after the block they began in. The scanner does neither (0002-scanner.md).
+    marked = st.builds("<{}{}>".format, BLOCK_TAGS, OF_BLOCKS)
+    pieces = st.one_of(WORDS, WORDS, starts, starts, ends, ends, WHOLE_PIECES, marked)
     return "".join(draw(st.lists(pieces, max_size=40)))
 
 
 @settings(max_examples=400, deadline=None)
 @given(tag_soup())
 def test_tag_soup_agrees_with_html5lib(page: str) -> None:
+    page = f"<!doctype html>{page}"  # without it a table does not end a paragraph
     assert blocks(page) == rounded(scan_html(page))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -19,14 +19,21 @@ def kernel(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+_BORROWING: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+
 def borrowing_kernel(function: Function) -> Function:
     """As `kernel`, for code of many small functions that allocate nothing.
 
     Numba counts a reference for every array that is passed on, which took half the time of the
     scanner. Without its runtime there is nothing to count, and an allocation does not compile.
     """
-    options = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-    return cast(Function, numba.njit(**options)(function))
+    return cast(Function, numba.njit(**_BORROWING)(function))
+
+
+def inlined_kernel(function: Function) -> Function:
+    """As `borrowing_kernel`, for the few that are called so often that the call itself counts."""
+    return cast(Function, numba.njit(inline="always", **_BORROWING)(function))
 
 
 def when_compiling(notify: Callable[[str], None]) -> None:

@@ -32,6 +32,7 @@ from neardup.kernels.scan_text import (
     BLOCK_START,
     BLOCKS,
     CONTEXT,
+    DEPTH,
     FOREIGN,
     IMAGES,
     INNERMOST,
@@ -60,6 +61,7 @@ from neardup.kernels.scan_text import (
     write_text,
 )
 from neardup.kernels.scan_tree import (
+    FLAGS,
     Frames,
     close_element,
     close_implied,
@@ -230,9 +232,9 @@ def _end_tag(
     after, _ = read_attributes(data, after_name, end)
     if after >= end:
         return end
-    if state[CONTEXT] & FOREIGN:
+    if frames[state[DEPTH], FLAGS] & t.FOREIGN_ELEMENT:
         foreign = t.foreign_number(tag, name)
-        if state[INNERMOST + foreign] and foreign != tag:
+        if frames[state[INNERMOST + foreign], FLAGS] & t.FOREIGN_ELEMENT:
             tag = foreign
         elif tag == t.P or tag == t.BR:
             leave_foreign(frames, state, text, marks)
@@ -346,7 +348,8 @@ def _open_foreign(
     context = state[CONTEXT]
     if t.INTEGRATION[tag]:
         context &= ~FOREIGN
-    push(frames, state, text, marks, t.foreign_number(tag, name), 0, context)
+    number = t.foreign_number(tag, name)
+    push(frames, state, text, marks, number, t.FOREIGN_ELEMENT, context)
 
 
 @kernel

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import (
     Bytes,
     find,
@@ -34,7 +35,7 @@ _ROLES |= {"contentinfo": 5}
 _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
 
 
-@kernel
+@inlined_kernel
 def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, int]:
     """The next attribute from i on: name start, name end, value start, value end, place after.
 
@@ -60,7 +61,7 @@ def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, i
     while i < end and is_space(data[i]):
         i += 1
     if i < end and (data[i] == 34 or data[i] == 39):  # quotes
-        value_end = find(data, i + 1, end, data[i])
+        value_end = find(data, i + 1, end, np.int64(data[i]))
         return name, name_end, i + 1, value_end, min(value_end + 1, end)
     value = i
     while i < end and data[i] != 62 and not is_space(data[i]):

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
 
 Bytes = NDArray[np.uint8]
 
-STEP = 32  # bytes looked at together: the compiler makes one vector comparison of them
+LOW_BITS = np.uint64(0x0101010101010101)
+HIGH_BITS = np.uint64(0x8080808080808080)
+EIGHTH = np.uint64(3)  # a shift from bits to bytes
 
 SEED = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
@@ -19,18 +22,26 @@ CASE = np.uint8(0x20)  # the bit that lower-case letters have; digits, `-`, `:` 
 
 @kernel
 def find(data: Bytes, i: int, end: int, byte: int) -> int:
-    """The first place of `byte` in data[i:end], or `end`."""
-    while i + STEP <= end:
-        hit = False
-        base = np.uint64(i)  # unsigned: no check for indices from the end, which bars vectors
-        for k in range(STEP):
-            hit |= data[base + np.uint64(k)] == byte
-        if hit:
-            break
-        i += STEP
-    while i < end and data[np.uint64(i)] != byte:
+    """The first place of `byte` in data[i:end], or `end`; eight bytes at a time."""
+    pattern = np.uint64(byte) * LOW_BITS
+    while i + 8 <= end:
+        word = _eight_bytes(data, np.uint64(i)) ^ pattern
+        zeros = (word - LOW_BITS) & ~word & HIGH_BITS  # the lowest bit set marks the first match
+        if zeros:
+            return i + np.int64(trailing_zeros(zeros) >> EIGHTH)  # type: ignore[no-any-return]
+        i += 8
+    while i < end and data[i] != byte:
         i += 1
     return i
+
+
+@kernel
+def _eight_bytes(data: Bytes, i: np.uint64) -> np.uint64:
+    """data[i:i + 8] as a number, the first byte lowest: the compiler makes one load of it."""
+    word = np.uint64(0)
+    for k in range(8):
+        word |= np.uint64(data[i + np.uint64(k)]) << np.uint64(8 * k)
+    return word
 
 
 @kernel

@@ -1,4 +1,4 @@
-
+# ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
 """Where a page states things about itself: title, language, canonical link, publication time.
 
 The kernel only notes the places (the first of each kind); `text/metadata.py` reads them.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import DATED, find_attribute, trim
+from neardup.kernels.scan_attributes import DATED, find_attribute, next_attribute, trim
 from neardup.kernels.scan_bytes import (
     Bytes,
     find,
@@ -142,18 +142,23 @@ def note(places: NDArray[np.int64], kind: int, start: int, end: int) -> None:
 
 @kernel
 def _note_meta(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -> None:
-    start, stop = find_attribute(data, i, end, _PROPERTY)
-    if start < 0:
-        start, stop = find_attribute(data, i, end, _NAME)
-    if start < 0:
-        start, stop = find_attribute(data, i, end, _ITEMPROP)
-    if start < 0:
-        start, stop = find_attribute(data, i, end, _HTTP_EQUIV)
-    if start < 0:
-        return
-    kind = look_up(_KEYS, _VALUES, name_hash(data, start, stop))
+    kind, start, stop = 0, 0, 0
+    while True:
+        name, name_end, value, value_end, i = next_attribute(data, i, end)
+        if name == name_end:
+            break
+        attribute = name_hash(data, name, name_end)
+        if attribute == _CONTENT:
+            start, stop = trim(data, value, value_end)
+        elif (
+            attribute == _NAME
+            or attribute == _PROPERTY
+            or attribute == _ITEMPROP
+            or attribute == _HTTP_EQUIV
+        ):
+            value, value_end = trim(data, value, value_end)
+            kind = max(kind, look_up(_KEYS, _VALUES, name_hash(data, value, value_end)))
     if kind:
-        start, stop = find_attribute(data, i, end, _CONTENT)
         note(places, kind - 1, start, stop)
 
 

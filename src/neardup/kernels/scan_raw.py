@@ -1,4 +1,3 @@
-
 """What the tokeniser passes over: comments, declarations, and elements without markup in them."""
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ RAW = 64  # its content is not markup
 IGNORED = 128  # its tags change nothing for the text
 PRE = 256  # newlines in it are kept
 BREAKOUT = 512  # ends svg and math when it starts in them
+FOREIGN_ELEMENT = 2048  # of svg or math
+FORMATTING = 4096  # its end tag reaches out of blocks that began in it
 TABLE_PART = 1024  # of a table other than the table; ignored outside of one
 
 # The numbers are those of `model.BlockKind` and `model.Region`; kernels import nothing above them.
@@ -57,6 +59,8 @@ _FLAG_WORDS: Mapping[int, str] = {
     PRE: "pre listing xmp plaintext",
     BREAKOUT: "b big blockquote body br center code dd div dl dt em embed h1 head hr i img li "
     "listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var",
+    FOREIGN_ELEMENT: "svg math",
+    FORMATTING: "a b big code em font i nobr s small strike strong tt u",
     TABLE_PART: "caption col colgroup tbody td th tr",
 }
 
@@ -64,8 +68,7 @@ _FLAG_WORDS: Mapping[int, str] = {
 ALIASES = {"h2": "h1", "h3": "h1", "h4": "h1", "h5": "h1", "h6": "h1"}
 ALIASES |= {"thead": "tbody", "tfoot": "tbody", "image": "img"}
 
-_OTHER_NAMES = "a abbr b big code em font i nobr option s small span strike strong time tt u var"
-_OTHER_NAMES += " foreignobject desc annotation-xml mi mo mn ms mtext html base meta link"
+_OTHER_NAMES = "time foreignobject desc annotation-xml mi mo mn ms mtext"
 NAMES = sorted({word for words in _FLAG_WORDS.values() for word in words.split()} - set(ALIASES))
 NAMES = ["", *sorted({*NAMES, *_OTHER_NAMES.split()})]
 ID = {name: number for number, name in enumerate(NAMES) if name}

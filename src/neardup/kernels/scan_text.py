@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.entities import decode_reference
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import Bytes
 
 State = NDArray[np.int64]
@@ -97,7 +98,7 @@ def enter_link(state: State) -> None:
     state[CONTEXT] |= LINK
 
 
-@kernel
+@inlined_kernel
 def set_context(text: Bytes, state: State, context: int) -> None:
     """Change the context; what was written in a link that ends now is counted."""
     before = state[CONTEXT] & (LINK | OUTER_LINK)
@@ -119,20 +120,27 @@ def count_characters(text: Bytes, start: int, end: int) -> int:
     return count
 
 
-@kernel
+@inlined_kernel
 def write_text(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
     """Write text from i up to the next `<` or `&`, or `end`; where that is."""
     while i < end:
         kind = CLASS[data[i]]
         if kind == PLAIN:
             position = _before_character(text, marks, state)
-            while i < end and CLASS[data[i]] == PLAIN:
+            while i < end:
+                if CLASS[data[i]] != PLAIN and not _is_single_blank(data, i, end):
+                    break
                 text[position] = data[i]
                 position += 1
                 i += 1
             state[POSITION] = position
         elif kind == WHITE:
-            i = _pass_white(data, i, end, text, marks, state)
+            if state[CONTEXT] & PREFORMATTED and (data[i] == 10 or data[i] == 13):
+                end_block(text, marks, state)
+            state[SPACE] = 1
+            i += 1
+            while i < end and data[i] == BLANK:
+                i += 1
         elif kind == LEAD:
             i = _write_lead(data, i, end, text, marks, state)
         elif kind == DROPPED:
@@ -143,14 +151,9 @@ def write_text(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: 
 
 
 @kernel
-def _pass_white(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
-    preformatted = state[CONTEXT] & PREFORMATTED
-    while i < end and CLASS[data[i]] == WHITE:
-        if preformatted and (data[i] == 10 or data[i] == 13):
-            end_block(text, marks, state)
-        i += 1
-    state[SPACE] = 1
-    return i
+def _is_single_blank(data: Bytes, i: int, end: int) -> bool:
+    """Whether a space between two plain characters is at i: it needs no collapsing."""
+    return data[i] == BLANK and i + 1 < end and CLASS[data[i + 1]] == PLAIN
 
 
 @kernel
@@ -256,7 +259,7 @@ def write_literal(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, stat
     while i < end:
         i = write_text(data, i, end, text, marks, state)
         if i < end:
-            write_character(data[i], text, marks, state)
+            write_character(np.int64(data[i]), text, marks, state)
             i += 1
 
 
@@ -269,6 +272,6 @@ def write_attribute(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, st
         if i < end and data[i] == 38:
             i = write_reference(data, i, end, text, marks, state)
         elif i < end:
-            write_character(data[i], text, marks, state)
+            write_character(np.int64(data[i]), text, marks, state)
             i += 1
     state[SPACE] = 1

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
     CONTEXT,
@@ -46,7 +47,7 @@ def new_frames() -> Frames:
     return np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
 
 
-@kernel
+@inlined_kernel
 def push(
     frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, flags: int, context: int
 ) -> None:
@@ -153,9 +154,22 @@ def _close_table_part(frames: Frames, state: State, text: Bytes, marks: Marks, t
 @kernel
 def close_link(frames: Frames, state: State, text: Bytes, marks: Marks) -> None:
     """The end of a link, also where blocks that began in it are still open."""
-    if state[INNERMOST + t.A] > state[SPECIAL_AT]:
-        pop_to(frames, state, text, marks, state[INNERMOST + t.A])
+    _close_formatting(frames, state, text, marks, t.A)
     set_context(text, state, state[CONTEXT] & ~LINK)
+
+
+@kernel
+def _close_formatting(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
+    """The end of an element that may cross others: a block that began in it stays open.
+
+    This is what HTML's adoption agency comes to when only the open elements count.
+    """
+    at = state[INNERMOST + tag]
+    if at > state[SPECIAL_AT]:
+        pop_to(frames, state, text, marks, at)
+    elif at > state[SCOPE_AT]:
+        pop_to(frames, state, text, marks, state[SPECIAL_AT] + 1)
+        state[INNERMOST + tag] = frames[at, SAME_BEFORE]
 
 
 @kernel
@@ -166,6 +180,9 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
         return
     if tag == t.A:
         close_link(frames, state, text, marks)
+        return
+    if flags & t.FORMATTING:
+        _close_formatting(frames, state, text, marks, tag)
         return
     if tag == t.FORM:
         _close_form(frames, state, text, marks)
