@@ -29,10 +29,10 @@ def build_document(parts: Mapping[str, str], data: Mapping[str, Any]) -> str:
     )
 
 
-def script_safe_json(data: Mapping[str, Any]) -> str:
+def script_safe_json(data: object) -> str:
     """JSON that cannot end the element it stands in, nor be taken for markup."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
+    for character in "<\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 

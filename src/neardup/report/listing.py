@@ -11,24 +11,25 @@ from neardup.engines.clustering import Clustering
 from neardup.engines.features import Rows
 from neardup.engines.parsing import Spilled
 from neardup.model import Relation
+from neardup.report.document import script_safe_json
 from neardup.report.page_notes import Hosts, read_column
 from neardup.report.sample import listed_members
+from neardup.report.shared_ends import against
 from neardup.report.visible import shortened
 
-LISTING_BYTES = 9_000_000
+LISTING_BYTES = 9_500_000
 LONGEST_NAME = 400  # characters of an id or a URL
 LONGEST_TITLE = 160
 RELATIONS = [str(relation) for relation in Relation]
 PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity"]
-NUMBERS_BYTES = 20  # what the columns of numbers take a page
 
 
 @dataclass
 class Listing:
     """The listed clusters. `pages` run along `count`, and the first of each cluster is kept.
 
-    A page's `url` is null when it is its id, and its `title` when it is that of the kept page;
-    its `relation` to the kept page is a place in `RELATIONS`.
+    Ids and titles are written against those of the kept page, URLs against the page's id (see
+    `shared_ends`); `relation` is a place in `RELATIONS`.
     """
 
     labels: list[int] = field(default_factory=list)
@@ -45,24 +46,23 @@ def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> Lis
     clusters = listed_members(clustering)
     if not clusters:
         return listing
-    pages = np.concatenate(clusters)
-    columns = _page_columns(spilled, clustering, pages)
-    sizes, saved, on_hosts = _totals(spilled, clustering, hosts)
+    columns = _page_columns(spilled, clustering, np.concatenate(clusters))
+    totals = _totals(spilled, clustering, hosts)
     first, room = 0, LISTING_BYTES
     for members in clusters:
-        rows = range(first, first + members.size)
-        first += members.size
-        _leave_out_repeats(columns, rows)
-        room -= sum(_weight(columns, row) for row in rows)
+        here = slice(first, first + members.size)
+        first = here.stop
+        pages = _briefly({name: values[here] for name, values in columns.items()})
+        room -= len(script_safe_json([*pages.values()]).encode())
         if room < 0:
             break
         label = int(clustering.labels[members[0]])
         listing.labels.append(label)
         listing.count.append(int(members.size))
-        for column, totals in (("size", sizes), ("saved", saved), ("hosts", on_hosts)):
-            getattr(listing, column).append(int(totals[label]))
-        for name, values in columns.items():
-            listing.pages[name].extend(values[rows.start : rows.stop])
+        for name, total in totals.items():
+            getattr(listing, name).append(int(total[label]))
+        for name, values in pages.items():
+            listing.pages[name].extend(values)
     return listing
 
 
@@ -79,7 +79,7 @@ def _page_columns(spilled: Spilled, clustering: Clustering, pages: Rows) -> dict
         "title": [shortened(titles.get(page, ""), LONGEST_TITLE) for page in pages.tolist()],
         "bytes": spilled.pages["size"].take(pages).to_pylist(),
         "relation": _but_for(kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
-        "similarity": _but_for(kept, map(_rounded, to_kept["similarity"].to_pylist())),
+        "similarity": _but_for(kept, map(rounded, to_kept["similarity"].to_pylist())),
     }
 
 
@@ -87,33 +87,30 @@ def _but_for(kept: list[bool], values: Any) -> list[Any]:
     return [None if is_kept else value for is_kept, value in zip(kept, values, strict=True)]
 
 
-def _rounded(similarity: float | None) -> float | None:
+def rounded(similarity: float | None) -> float | None:
+    """A similarity with as many digits as anyone reads."""
     return None if similarity is None else round(similarity, 4)
 
 
-def _leave_out_repeats(columns: dict[str, list[Any]], rows: range) -> None:
-    title = columns["title"][rows.start]
-    for row in rows:
-        if columns["url"][row] == columns["id"][row]:
-            columns["url"][row] = None
-        if row != rows.start and columns["title"][row] == title:
-            columns["title"][row] = None
+def _briefly(pages: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The pages of one cluster: ids and titles against the kept page's, URLs against the id."""
+    ids, titles = pages["id"], pages["title"]
+    return {
+        **pages,
+        "id": [ids[0], *(against(id_, ids[0]) for id_ in ids[1:])],
+        "url": [against(url, id_) for url, id_ in zip(pages["url"], ids, strict=True)],
+        "title": [titles[0], *(against(title, titles[0]) for title in titles[1:])],
+    }
 
 
-def _weight(columns: dict[str, list[Any]], row: int) -> int:
-    """About the bytes that a page takes in the file."""
-    texts = (columns[name][row] or "" for name in ("id", "url", "title"))
-    return NUMBERS_BYTES + sum(len(text.encode()) + 3 for text in texts)
-
-
-def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> tuple[Rows, Rows, Rows]:
+def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str, Rows]:
     """By cluster: pages, bytes that the duplicates take, hosts."""
     labels, count = clustering.labels, clustering.labels.size
     bytes_ = np.where(clustering.is_kept, 0, spilled.pages["size"].to_numpy())
     named = np.array([bool(name) for name in hosts.names])[hosts.of_page]
     on_host = np.unique((labels * len(hosts.names) + hosts.of_page)[named]) // len(hosts.names)
-    return (
-        np.bincount(labels, minlength=count),
-        np.bincount(labels, weights=bytes_, minlength=count).astype(np.int64),
-        np.bincount(on_host, minlength=count),
-    )
+    return {
+        "size": np.bincount(labels, minlength=count),
+        "saved": np.bincount(labels, weights=bytes_, minlength=count).astype(np.int64),
+        "hosts": np.bincount(on_host, minlength=count),
+    }

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.engines.features import Rows
 from neardup.engines.parsing import Spilled
 from neardup.report.decisions import Decision, Pair
 from neardup.report.difference import Part, Row, difference
-from neardup.report.listing import LONGEST_NAME, LONGEST_TITLE
+from neardup.report.document import script_safe_json
+from neardup.report.listing import LONGEST_NAME, LONGEST_TITLE, rounded
 from neardup.report.page_notes import read_column
 from neardup.report.visible import shortened, visible
 
 LONGEST_TEXT = 12_000  # characters of each side that are compared
 LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
-LONGEST_EVIDENCE = 4_000
-TEXT_BYTES = {Decision.JOINED: 2_200_000, Decision.RELATED: 900_000, Decision.REJECTED: 1_400_000}
+LONGEST_EVIDENCE = 1_500  # characters
+TEXT_BYTES = {Decision.JOINED: 2_000_000, Decision.RELATED: 800_000, Decision.REJECTED: 1_200_000}
 
 
 def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[dict[str, Any]]:
@@ -28,16 +30,16 @@ def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[di
     Texts go to the pairs nearest to the other decision first, as long as there is room.
     """
     pairs = sorted(pairs, key=_doubtful_first)
-    pages = np.unique([page for pair in pairs for page in (pair.left, pair.right)]).astype(np.int64)
+    pages = np.unique(np.array([(pair.left, pair.right) for pair in pairs], np.int64))
     titles = read_column(spilled, "title", pages, 4 * LONGEST_TITLE)
     texts = read_column(spilled, "text", pages, LONGEST_TEXT)
-    notes = _page_notes(spilled, pages.tolist(), titles, places)
+    notes = _page_notes(spilled, pages, titles, places)
     room = dict(TEXT_BYTES)
     shown = []
     for pair in pairs:
         told = _told(pair, notes)
         told["rows"] = rows = _rows(texts.get(pair.left), texts.get(pair.right))
-        room[pair.decision] -= len(json.dumps(rows, ensure_ascii=False).encode())
+        room[pair.decision] -= len(script_safe_json(rows).encode())
         if room[pair.decision] < 0:
             told["rows"] = None
         shown.append(told)
@@ -51,10 +53,10 @@ def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
 
 
 def _page_notes(
-    spilled: Spilled, pages: Sequence[int], titles: Mapping[int, str], places: Rows
+    spilled: Spilled, pages: Rows, titles: Mapping[int, str], places: Rows
 ) -> dict[int, dict[str, Any]]:
-    ids = spilled.ids.take(pages).to_pylist()
-    columns = spilled.pages.select(["url", "size", "length"]).take(pages).to_pylist()
+    ids = spilled.ids.take(pa.array(pages)).to_pylist()
+    columns = spilled.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()
     return {
         page: {
             "id": shortened(id_, LONGEST_NAME),
@@ -64,7 +66,7 @@ def _page_notes(
             "characters": columns["length"],
             "cluster": int(places[page]),
         }
-        for page, id_, columns in zip(pages, ids, columns, strict=True)
+        for page, id_, columns in zip(pages.tolist(), ids, columns, strict=True)
     }
 
 
@@ -74,7 +76,7 @@ def _told(pair: Pair, notes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         "b": notes[pair.right],
         "decision": pair.decision.name.lower(),
         "relation": pair.relation,
-        "similarity": pair.similarity,
+        "similarity": rounded(pair.similarity),
         "evidence": _evidence(pair.evidence),
     }
 

@@ -1,5 +1,13 @@
 // The list of clusters. Columns come as arrays: a cluster's pages stand one after another.
 
+// A text that was written against another: see shared_ends.py.
+function whole(text, other) {
+  if (text === null) return other;
+  if (typeof text === "string") return text;
+  const [start, end, between] = text;
+  return other.slice(0, start) + between + other.slice(other.length - end);
+}
+
 const clusters = (() => {
   const { count, size: sizes, hosts, saved } = data.clusters;
   const pages = data.pages;
@@ -7,18 +15,23 @@ const clusters = (() => {
   const firsts = [];
   let total = 0;
   for (const listed of count) {
-    firsts.push(total);
+    const first = total;
+    firsts.push(first);
     total += listed;
+    for (let page = first; page < total; page += 1) {
+      pages.id[page] = whole(pages.id[page], pages.id[first]);
+      pages.title[page] = whole(pages.title[page], pages.title[first]);
+      pages.url[page] = whole(pages.url[page], pages.id[page]);
+    }
   }
   const haystacks = [];
   let leastAlike = null;
 
-  const titleOf = (page, first) => pages.title[page] ?? pages.title[first];
   const rows = (cluster) => Array.from({ length: count[cluster] }, (_, at) => firsts[cluster] + at);
 
   function haystack(cluster) {
     haystacks[cluster] ??= rows(cluster)
-      .map((page) => `${pages.title[page] ?? ""}\n${pages.id[page]}\n${pages.url[page] ?? ""}`)
+      .map((page) => `${pages.title[page]}\n${pages.id[page]}\n${pages.url[page]}`)
       .join("\n").toLowerCase();
     return haystacks[cluster];
   }
@@ -52,7 +65,7 @@ const clusters = (() => {
       element("summary", {},
         element("span", { class: "count" }, number(sizes[cluster]),
           element("span", { class: "visually-hidden" }, " pages: ")),
-        element("span", { class: "what" }, named(titleOf(first, first), pages.id[first]),
+        element("span", { class: "what" }, named(pages.title[first], pages.id[first]),
           element("span", { class: "note" }, description(cluster)))));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) details.append(drawMembers(cluster));
@@ -98,8 +111,9 @@ const clusters = (() => {
     const relation = kept ? null : data.relations[pages.relation[page]];
     const pair = pairs.withPage(pages.id[page], pages.id[first]);
     return element("tr", {},
-      element("th", { scope: "row" }, named(titleOf(page, first), pages.id[page]),
-        element("bdi", { class: "id" }, pages.id[page]), address(pages.url[page])),
+      element("th", { scope: "row" }, named(pages.title[page], pages.id[page]),
+        element("bdi", { class: "id" }, pages.id[page]), pages.url[page] === pages.id[page] && !/^https?:/.test(pages.url[page]) ? null
+          : address(pages.url[page])),
       element("td", {}, kept ? element("span", { class: "tag kept" }, "kept") : tag(relation)),
       element("td", {}, kept ? "" : similarity(pages.similarity[page], "joined")),
       element("td", { class: "number" }, size(pages.bytes[page])),

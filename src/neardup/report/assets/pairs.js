@@ -90,20 +90,20 @@ const pairs = (() => {
     const rest = Object.entries(evidence).filter(([name]) => name !== "why");
     if (rest.length === 0) return null;
     return element("dl", { class: "terms evidence" }, ...rest.map(([name, value]) => element("div", {},
-      element("dt", {}, name.replaceAll("_", " ")), element("dd", {}, describe(value)))));
+      element("dt", {}, spaced(name)), element("dd", {}, describe(value)))));
   }
+
+  const spaced = (name) => name.replaceAll("_", " ");
 
   function describe(value) {
     if (value === null || value === undefined) return "–";
     if (typeof value === "boolean") return value ? "yes" : "no";
     if (typeof value === "number") return Number.isInteger(value) ? number(value) : String(+value.toFixed(4));
     if (typeof value === "string") return element("bdi", {}, value);
-    if (Array.isArray(value)) {
-      return value.length === 0 ? "none" : element("ul", {}, ...value.map(
-        (each) => element("li", {}, describe(each))));
-    }
-    return element("dl", {}, ...Object.entries(value).map(([name, each]) => element("div", {},
-      element("dt", {}, name.replaceAll("_", " ")), element("dd", {}, describe(each)))));
+    const parts = Array.isArray(value) ? value.map((each) => [describe(each)])
+      : Object.entries(value).map(([name, each]) => [element("bdi", {}, spaced(name)), ": ", describe(each)]);
+    if (parts.length === 0) return "none";
+    return element("span", {}, ...parts.flatMap((part, at) => (at ? [", ", ...part] : part)));
   }
 
   function drawCard(side, page) {

@@ -1,0 +1,329 @@
+"""The report in a browser: by mouse, by keyboard, on a phone, in the dark, with hostile pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from report_runs import Given, Judgement, handmade_run
+from sample_pages import ARTICLES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+MANY = 100_000
+HOSTILE = [
+    "</script><script>window.ran = 1</script>",
+    "<img src=x onerror='window.ran = 1'><svg onload='window.ran = 1'>",
+    "<!--<script>window.ran = 1",
+    "]]>{{7*7}}${window.ran = 1}`;window.ran=1//",
+    "turned \u202e round \u2066 and \x00 nothing \x1b[31m",
+    "long " + "x" * 9_000,
+    "line\u2028separator",
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three clusters (English, Chinese, many), a related pair and a rejected one."""
+    ferry, bridge, tea = ("\n".join(ARTICLES[name]) for name in ("ferry", "bridge", "茶"))
+    pages = [
+        Given("f1", ferry, "The ferry", "https://a.example/ferry", 3_000),
+        Given("f2", ferry.replace("twenty", "thirty"), "Ferry news", "https://b.example/f", 2_000),
+        Given("f3", ferry + "\nMore on the next page.", "The ferry, page 1", "https://c.example/f"),
+        Given("t1", tea, "春茶", "https://a.example/tea"),
+        Given("t2", tea.replace("气温", "氣溫"), "春茶上市", "https://b.example/tea"),
+        Given("x1", bridge, "The bridge", "https://a.example/bridge"),
+    ]
+    evidence: dict[str, object] = {
+        "why": "28 of 31 words are the same",
+        "words": [31, 31],
+        "host": {"same": False},
+    }
+    pairs = [
+        Judgement(0, 1, "near", 0.93, evidence),
+        Judgement(0, 2, "contained", 0.88),
+        Judgement(1, 2, "near", 0.84),
+        Judgement(1, 5, "different", 0.31, {"why": "only 4 words are the same"}),
+        Judgement(2, 5, "overlap", 0.4),
+        Judgement(3, 4, "near", 0.97),
+    ]
+    folder = tmp_path_factory.mktemp("report")
+    handmade_run(folder, pages, pairs, [[0, 1, 2], [3, 4]]).report()
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Pages that try to be more than text, everywhere a page can put something."""
+    pages = [
+        Given(f"{place} {text}", f"{text}\nshared line\n{text}", text, f"https://h.example/{text}")
+        for place, text in enumerate(HOSTILE)
+    ]
+    pages.append(Given("z", "Some text.", "A link", "javascript:window.ran=1"))
+    pairs = [
+        Judgement(place, place + 1, "near", 0.9, {"why": text, text: [text, {text: text}]})
+        for place, text in enumerate(HOSTILE)
+    ]
+    folder = tmp_path_factory.mktemp("hostile")
+    handmade_run(folder, pages, pairs, [range(len(pages))]).report()
+    return (folder / "report.html").as_uri()
+
+
+def expect(found: Locator) -> Any:
+    """Assertions that wait; playwright need not be there when this file is collected."""
+    from playwright.sync_api import expect as expecting
+
+    return expecting(found)
+
+
+def shown(page: Page) -> str:
+    """The heading of the view that is shown; only one is."""
+    headings = page.locator("main > section:not([hidden]) > h1")
+    assert headings.count() == 1
+    return headings.inner_text()
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator("#cluster-list summary .title").all_inner_texts()
+
+
+def test_the_overview_tells_what_was_found(open_watched: Any, report: str) -> None:
+    page = open_watched(report)
+    assert shown(page).startswith("3 of 6 pages repeat another page.")
+    assert page.locator(".hosts tbody tr").count() == 2
+    assert page.locator(".histogram").count() == 3
+
+
+def test_the_overview_reads_without_scripts(open_watched: Any, browser: Any, report: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert "3 of 6 pages" in page.inner_text("main")
+    assert "need JavaScript" in page.inner_text("main")
+    context.close()
+
+
+def test_clusters_are_searched_ordered_and_filtered(open_watched: Any, report: str) -> None:
+    page = open_watched(report + "#clusters")
+    assert titles(page) == ["The ferry", "春茶"]
+    page.get_by_label("Search titles, ids and URLs").fill("B.example TEA")
+    expect(page.locator("#cluster-list > li")).to_have_count(1)
+    assert titles(page) == ["春茶"]
+    assert page.inner_text("#cluster-status") == "1 cluster"
+    page.get_by_label("Search titles, ids and URLs").fill("nothing like it")
+    expect(page.locator("#cluster-list > li")).to_have_count(0)
+    assert page.inner_text("#cluster-status") == "No cluster matches."
+    page.get_by_label("Search titles, ids and URLs").fill("")
+    page.get_by_label("Hosts").select_option("One host")
+    assert titles(page) == []
+
+
+def test_a_cluster_opens_to_its_pages_and_a_page_to_its_pair(
+    open_watched: Any, report: str
+) -> None:
+    page = open_watched(report + "#clusters")
+    page.locator("#cluster-list summary").first.click()
+    rows = page.locator("#cluster-list tbody tr")
+    expect(rows).to_have_count(3)
+    assert "kept" in rows.nth(0).inner_text()
+    assert rows.nth(1).locator("a.address").get_attribute("href") == "https://b.example/f"
+    rows.nth(1).get_by_role("link", name="Compare").click()
+    assert shown(page) == "A and B are nearly the same"
+    page.get_by_role("link", name="its cluster").first.click()
+    assert shown(page) == "Clusters"
+    expect(page.locator("details[open] tbody tr")).to_have_count(3)
+
+
+def test_a_pair_shows_reason_evidence_and_marked_texts(open_watched: Any, report: str) -> None:
+    page = open_watched(report + "#pairs")
+    page.get_by_role("link", name="28 of 31 words").click()
+    view = page.locator("#view-pair")
+    assert "28 of 31 words are the same" in view.inner_text()
+    evidence = view.locator("dl.evidence").inner_text()
+    assert re.search(r"words\s+31, 31", evidence)
+    assert "same: no" in evidence
+    assert [each.strip() for each in view.locator(".texts del").all_inner_texts()] == ["twenty"]
+    assert [each.strip() for each in view.locator(".texts ins").all_inner_texts()] == ["thirty"]
+    left = "".join(view.locator(".texts .side-a").all_inner_texts())
+    assert "will run every twenty minutes" in left
+    page.get_by_label("Only the differences").check()
+    assert view.locator(".row.shared:visible").count() == 0
+    assert view.locator(".row:visible").count() == 1
+
+
+def test_what_is_written_differently_is_no_difference(open_watched: Any, report: str) -> None:
+    page = open_watched(report + "#pairs")
+    page.get_by_role("link", name="春茶").click()
+    assert page.locator(".texts .side-a u").all_inner_texts() == ["气温"]
+    assert page.locator(".texts .side-b u").all_inner_texts() == ["氣溫"]
+    assert page.locator(".texts del, .texts ins").count() == 0
+
+
+def test_pairs_are_filtered_by_decision_and_words(open_watched: Any, report: str) -> None:
+    page = open_watched(report + "#pairs")
+    entries = page.locator("#pair-list > li")
+    assert entries.count() == 6
+    page.get_by_role("checkbox", name="In one cluster").uncheck()
+    page.get_by_role("checkbox", name="Related, kept apart").uncheck()
+    assert entries.count() == 1
+    assert "only 4 words are the same" in entries.first.inner_text()
+    page.get_by_role("checkbox", name="In one cluster").check()
+    page.get_by_label("Search titles, ids, URLs and reasons").fill("28 of 31")
+    expect(page.locator("#pair-list > li")).to_have_count(1)
+
+
+def test_everything_is_reached_by_keyboard(open_watched: Any, report: str) -> None:
+    page = open_watched(report)
+    press = page.keyboard.press
+    press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    for _ in range(2):
+        press("Tab")
+    press("Enter")
+    assert shown(page) == "Clusters"
+    assert page.evaluate("document.activeElement.id") == "clusters-heading"
+    for _ in range(4):
+        press("Tab")
+    press("ArrowDown")
+    press("ArrowUp")
+    assert "The ferry" in page.evaluate("document.activeElement.textContent")
+    press("Enter")
+    expect(page.locator("details[open]")).to_have_count(1)
+    page.goto(report + "#pairs")
+    page.locator("#pair-list a").first.focus()
+    press("End")
+    press("Enter")
+    expect(page.locator("#previous")).to_have_attribute("href", "#pair-4")
+    press("ArrowLeft")
+    expect(page.locator("#next")).to_have_attribute("href", "#pair-5")
+    press("ArrowRight")
+    expect(page.locator("#previous")).to_have_attribute("href", "#pair-4")
+    press("Escape")
+    expect(page.locator("#view-pairs")).to_be_visible()
+
+
+def test_back_and_forward_go_through_the_views(open_watched: Any, report: str) -> None:
+    page = open_watched(report)
+    page.get_by_role("link", name="Pairs").click()
+    page.locator("#pair-list a").first.click()
+    page.go_back()
+    assert shown(page) == "Pairs"
+    page.go_back()
+    assert shown(page).startswith("3 of 6")
+    page.go_forward()
+    assert shown(page) == "Pairs"
+    page.goto(report + "#pair-99999")
+    assert shown(page).startswith("3 of 6")
+
+
+def test_hostile_pages_are_shown_as_text(open_watched: Any, hostile: str) -> None:
+    page = open_watched(hostile + "#clusters")
+    page.locator("#cluster-list summary").first.click()
+    expect(page.locator("#cluster-list tbody tr")).to_have_count(len(HOSTILE) + 1)
+    listed = page.inner_text("#cluster-list")
+    assert "</script><script>window.ran = 1</script>" in listed
+    assert "⟨U+202E⟩" in listed
+    assert "\u202e" not in listed
+    for number in range(len(HOSTILE)):
+        page.goto(f"{hostile}#pair-{number}")
+        assert page.locator("#view-pair .texts .row").count() > 0
+    told = page.inner_text("main")
+    assert "\x00" not in told
+    assert page.evaluate("window.ran") is None
+    assert page.locator("main img, main svg[onload], main [onerror]").count() == 0
+    assert page.locator("a[href^='javascript']").count() == 0
+
+
+def test_hostile_pages_do_not_widen_the_page(open_watched: Any, hostile: str) -> None:
+    page = open_watched(hostile, viewport={"width": 390, "height": 800})
+    for view in ("clusters", "pairs", "pair-5"):
+        page.goto(f"{hostile}#{view}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_phone_shows_one_column(open_watched: Any, report: str) -> None:
+    page = open_watched(report, viewport={"width": 360, "height": 740})
+    for view in ("overview", "clusters", "pairs", "pair-1"):
+        page.goto(f"{report}#{view}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator(".row.shared .side-a:visible").count() > 0
+    assert page.locator(".row.shared .side-b:visible").count() == 0
+
+
+CONTRAST = """() => {
+  const channel = (value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => rgb(colour).slice(0, 3).map((value) => channel(value / 255))
+    .reduce((sum, value, at) => sum + value * [0.2126, 0.7152, 0.0722][at], 0);
+  const back = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if ((rgb(colour)[3] ?? 1) > 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const low = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility() || element.closest(".off, [disabled]")) continue;
+    const [a, b] = [light(getComputedStyle(element).color), light(back(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+  }
+  return low;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(open_watched: Any, report: str, scheme: str) -> None:
+    page = open_watched(report, color_scheme=scheme)
+    grounds = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert grounds == {"light": "rgb(250, 249, 246)", "dark": "rgb(21, 24, 27)"}[scheme]
+    for view in ("overview", "cluster-0", "pairs", "pair-1"):
+        page.goto(f"{report}#{view}")
+        assert page.evaluate(CONTRAST) == []
+
+
+def test_everything_that_can_be_used_has_a_name(open_watched: Any, report: str) -> None:
+    page = open_watched(report)
+    for view in ("overview", "cluster-0", "pairs", "pair-1"):
+        page.goto(f"{report}#{view}")
+        assert page.locator("main:visible, header:visible, footer:visible").count() == 3
+        for control in page.locator("a:visible, button:visible, summary:visible").all():
+            assert control.inner_text().strip()
+        for field in page.locator("input:visible, select:visible").all():
+            assert field.evaluate("(field) => field.labels.length") == 1
+        for picture in page.locator("svg:visible").all():
+            described = picture.get_attribute("aria-label")
+            hidden = picture.evaluate("(svg) => svg.closest('[aria-hidden=true]') !== null")
+            assert described or hidden
+
+
+def test_a_hundred_thousand_pages_open_and_filter(open_watched: Any, tmp_path: Path) -> None:
+    pages = [
+        Given(
+            f"https://site{number % 997}.example/news/{number // 3:05d}/copy-{number:06d}.html",
+            f"Text {number // 3}.",
+            f"What happened on day {number // 3} | site {number % 997}",
+        )
+        for number in range(MANY)
+    ]
+    order = sorted(range(MANY), key=lambda number: pages[number].id)
+    place = {number: at for at, number in enumerate(order)}
+    clusters = [[place[first + more] for more in range(3)] for first in range(0, MANY - 3, 3)]
+    pairs = [Judgement(min(some), max(some)) for some in clusters[:2_000]]
+    run = handmade_run(tmp_path, [pages[number] for number in order], pairs, clusters)
+    assert len(run.report().encode()) < 15_000_000
+    page = open_watched((tmp_path / "report.html").as_uri() + "#clusters")
+    assert page.inner_text("#cluster-status") == "33,333 clusters, 1 to 50 shown"
+    page.get_by_role("button", name="Later").click()
+    assert page.inner_text("#cluster-status") == "33,333 clusters, 51 to 100 shown"
+    page.get_by_label("Search titles, ids and URLs").fill("copy-000042")
+    expect(page.locator("#cluster-list > li")).to_have_count(1)
+    page.locator("#cluster-list summary").click()
+    expect(page.locator("#cluster-list tbody tr")).to_have_count(3)
+    assert "copy-000042" in page.inner_text("#cluster-list tbody")

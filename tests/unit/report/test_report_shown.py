@@ -1,0 +1,93 @@
+"""Nothing of a page hides or reorders in the report, and numbers read well."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.report.figures import percent, plural, size
+from neardup.report.shared_ends import against
+from neardup.report.visible import shortened, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x00b", "a\u2400b"),
+        ("a\x7f", "a\u2421"),
+        ("left\u202etfel", "left⟨U+202E⟩tfel"),
+        ("\u2067x\u2069", "⟨U+2067⟩x⟨U+2069⟩"),
+        ("half \ud800 a pair", "half \ufffd a pair"),
+        ("line\nline\ttab", "line\nline\ttab"),
+        ("<b>茶</b>", "<b>茶</b>"),
+    ],
+)
+def test_hidden_characters_are_shown(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@given(st.text(st.characters()))
+def test_what_is_shown_can_be_written(text: str) -> None:
+    assert len(visible(text).encode()) >= len(text)
+    assert visible(visible(text)) == visible(text)
+
+
+def test_long_titles_are_cut_to_one_line() -> None:
+    assert shortened("one\n two", 20) == "one two"
+    assert shortened("x" * 50, 20) == "x" * 19 + "…"
+
+
+@given(st.text(), st.text(), st.text(), st.text())
+def test_a_text_comes_back_from_what_it_does_not_share(
+    start: str, left: str, right: str, end: str
+) -> None:
+    text, other = start + left + end, start + right + end
+    brief = against(text, other)
+    if brief is None:
+        assert text == other
+    elif isinstance(brief, str):
+        assert brief == text
+    else:
+        first, last, between = brief
+        assert other[:first] + between + other[len(other) - last :] == text
+        assert max(text + other) <= "\uffff"
+
+
+def test_shared_ends_are_left_out() -> None:
+    assert against("https://a.example/1.html", "https://b.example/1.html") == (8, 15, "a")
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [
+        (0, 5, "0%"),
+        (5, 5, "100%"),
+        (1, 3, "33.3%"),
+        (1, 10**6, "under 0.1%"),
+        (999_999, 10**6, "over 99.9%"),
+        (0, 0, "0%"),
+    ],
+)
+def test_shares(part: int, whole: int, told: str) -> None:
+    assert percent(part, whole) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1.0 KB"),
+        (31_400, "31 KB"),
+        (999_600, "1.0 MB"),
+        (4_200_000_000, "4.2 GB"),
+    ],
+)
+def test_sizes(count: int, told: str) -> None:
+    assert size(count) == told
+
+
+def test_one_is_not_many() -> None:
+    assert (plural(1, "page"), plural(2000, "page")) == ("1 page", "2,000 pages")

@@ -1,0 +1,232 @@
+"""The report as a file: what is in it, what is left out, and that it runs and loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neardup import dedup
+from neardup.engines.local import dedup as dedup_without_report
+from neardup.report import listing, pair_texts, sample
+from report_runs import Given, Judgement, handmade_run
+from sample_pages import sample_records, write_jsonl
+
+HOSTILE = "</script><script>document.title='run'</script><!--<img src=x onerror=alert(1)>"
+
+
+def data_of(report: str) -> Any:
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', report, re.S)
+    return json.loads(found)
+
+
+class Elements(HTMLParser):
+    """The elements of a document with their attributes, as a browser would read them."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def pages(count: int, text: str = "Some text.") -> list[Given]:
+    return [
+        Given(f"p{number:03d}", text, url=f"https://h{number % 3}.example/{number}")
+        for number in range(count)
+    ]
+
+
+def test_dedup_leaves_a_report_in_the_result(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    result = dedup(str(source), tmp_path / "out", method="exact")
+    report = (result.folder / "report.html").read_text("utf-8")
+    assert "of 7 pages repeat another page" in report
+    assert [pair["relation"] for pair in data_of(report)["pairs"]] == ["same"] * 3
+
+
+def test_the_same_pages_give_the_same_bytes(tmp_path: Path) -> None:
+    records = sample_records()
+    source = write_jsonl(tmp_path / "pages.jsonl", records)
+    first = dedup(str(source), tmp_path / "one", method="exact", workers=1)
+    write_jsonl(source, records[::-1])
+    second = dedup(str(source), tmp_path / "two", method="exact", workers=2)
+    reports = [(each.folder / "report.html").read_bytes() for each in (first, second)]
+    assert reports[0] == reports[1]
+
+
+def test_the_engine_alone_writes_no_report(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    result = dedup_without_report(str(source), tmp_path / "out", method="exact")
+    assert not (result.folder / "report.html").exists()
+
+
+def test_when_the_report_fails_nothing_is_left_behind(tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no report")
+
+    source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    with pytest.raises(RuntimeError, match="no report"):
+        dedup(str(source), tmp_path / "out", method="exact", finish=fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["pages.jsonl"]
+
+
+def test_pages_without_duplicates_make_a_report_too(tmp_path: Path) -> None:
+    report = handmade_run(tmp_path, [Given("a"), Given("b")]).report()
+    assert "None of 2 pages repeats another." in report
+    assert "came without URLs" in report
+    assert data_of(report)["pairs"] == []
+
+
+def test_only_our_style_and_script_may_run(tmp_path: Path) -> None:
+    report = handmade_run(tmp_path, pages(2), [Judgement(0, 1)], [[0, 1]]).report()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', report)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in policy[1].split("; "))
+    assert rules["default-src"] == "'none'"
+    for kind, element in (("style-src", "style"), ("script-src", "script")):
+        (content,) = re.findall(rf"<{element}>(.*?)</{element}>", report, re.S)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert rules[kind] == f"'sha256-{digest}'"
+
+
+def test_text_of_pages_is_never_markup(tmp_path: Path) -> None:
+    hostile = [
+        Given(f"{number}{HOSTILE}", HOSTILE, HOSTILE, f"https://{number}{HOSTILE}/")
+        for number in range(2)
+    ]
+    evidence: dict[str, object] = {"why": HOSTILE, HOSTILE: [HOSTILE, "\u202e"]}
+    plain = handmade_run(_made(tmp_path / "plain"), pages(2), [Judgement(0, 1)], [[0, 1]]).report()
+    report = handmade_run(
+        _made(tmp_path / "hostile"), hostile, [Judgement(0, 1, evidence=evidence)], [[0, 1]]
+    ).report()
+    found = [tag for tag, _ in Elements(report).found]
+    assert found.count("script") == 2
+    assert set(found) == {tag for tag, _ in Elements(plain).found}
+    assert not any(name.startswith("on") for _, given in Elements(report).found for name in given)
+    assert data_of(report)["pairs"][0]["a"]["title"] == HOSTILE
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_nothing_is_loaded(tmp_path: Path) -> None:
+    report = handmade_run(tmp_path, pages(2), [Judgement(0, 1)], [[0, 1]]).report()
+    for _, given in Elements(report).found:
+        assert not {"src", "srcset", "action", "style"} & given.keys()
+        assert (given.get("href") or "#").startswith("#")
+
+
+def test_decisions_are_told_apart(tmp_path: Path) -> None:
+    pairs = [
+        Judgement(0, 1, "near", 0.9),
+        Judgement(1, 2, "contains", 0.7),
+        Judgement(2, 3, "different", 0.6),
+        Judgement(3, 4, "undecided", None),
+    ]
+    shown = data_of(handmade_run(tmp_path, pages(5), pairs, [[0, 1]]).report())["pairs"]
+    assert [(pair["decision"], pair["relation"]) for pair in shown] == [
+        ("joined", "near"),
+        ("related", "contains"),
+        ("rejected", "different"),
+        ("rejected", "undecided"),
+    ]
+    assert [pair["a"]["cluster"] for pair in shown] == [0, 0, -1, -1]
+
+
+def test_the_most_doubtful_pairs_come_first_and_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample, "DOUBTFUL_PAIRS", 2)
+    monkeypatch.setattr(sample, "PAIRS_OF_CLUSTERS", 0)
+    pairs = [Judgement(0, number, similarity=1 - number / 100) for number in range(1, 9)]
+    pairs += [Judgement(number, 9, "different", number / 10) for number in range(1, 9)]
+    report = handmade_run(tmp_path, pages(10), pairs, [range(9)]).report()
+    similarities = [pair["similarity"] for pair in data_of(report)["pairs"]]
+    assert similarities == [0.92, 0.93, 0.8, 0.7]
+    assert "12 judged pairs" in report
+
+
+def test_every_large_cluster_has_pairs_with_its_kept_page(tmp_path: Path) -> None:
+    clusters = [[3, 0, 1, 2], [4, 5]]
+    pairs = [Judgement(a, b) for a in range(4) for b in range(a + 1, 4)] + [Judgement(4, 5)]
+    run = handmade_run(tmp_path, pages(6), pairs, clusters)
+    chosen = sample._pairs_of_clusters(run.judged, run.clustering, run.judged.left * 0)
+    found = [(int(run.judged.left[pair]), int(run.judged.right[pair])) for pair in chosen]
+    assert found == [(0, 3), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2), (4, 5)]
+
+
+def test_clusters_beyond_the_room_are_left_out_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LISTING_BYTES", 400)
+    monkeypatch.setattr(sample, "MEMBERS_OF_A_CLUSTER", 3)
+    clusters = [range(10), [10, 11], [12, 13], [14, 15], [16, 17], [18, 19]]
+    report = handmade_run(tmp_path, pages(20), clusters=clusters).report()
+    listed = data_of(report)["clusters"]
+    assert listed["size"][:2] == [10, 2]
+    assert listed["count"][:2] == [3, 2]
+    assert 2 <= len(listed["size"]) < 6
+    assert f"the {6 - len(listed['size'])} smallest cluster" in report
+    assert "7 pages of very large clusters" in report
+
+
+def test_texts_beyond_the_room_are_left_out_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = dict.fromkeys(pair_texts.TEXT_BYTES, 1_000)
+    monkeypatch.setattr(pair_texts, "TEXT_BYTES", room)
+    pairs = [Judgement(0, 1), Judgement(0, 2)]
+    run = handmade_run(tmp_path, pages(3, text="word " * 120), pairs, [range(3)])
+    shown = data_of(run.report())["pairs"]
+    assert [pair["rows"] is None for pair in shown] == [False, True]
+    assert "the texts of 1 listed pair" in run.report()
+
+
+def test_long_texts_are_cut(tmp_path: Path) -> None:
+    text = "\n".join(f"line {number} of a long page" for number in range(2_000))
+    report = handmade_run(tmp_path, pages(2, text=text), [Judgement(0, 1)], [[0, 1]]).report()
+    start, left_out, end = data_of(report)["pairs"][0]["rows"]
+    assert text.startswith(start)
+    assert end in text
+    assert len(start) + left_out + len(end) == pair_texts.LONGEST_TEXT
+
+
+def test_much_evidence_is_cut_to_why(tmp_path: Path) -> None:
+    evidence: dict[str, object] = {"why": "many words", "shared": ["word"] * 1_000}
+    pairs = [Judgement(0, 1, evidence=evidence)]
+    report = handmade_run(tmp_path, pages(2), pairs, [[0, 1]]).report()
+    told = data_of(report)["pairs"][0]["evidence"]
+    assert told == {"why": "many words", "more": "in pairs.jsonl"}
+
+
+def test_duplicates_by_host(tmp_path: Path) -> None:
+    urls = ["https://a.example/1", "https://a.example:443/2", "http://B.example/3", ""]
+    given = [Given(f"p{place}", url=url, size=1_000) for place, url in enumerate(urls)]
+    report = handmade_run(tmp_path, given, clusters=[range(4)]).report()
+    assert "1 duplicate of a page on the same host, 1 of a page elsewhere" in report
+    hosts = re.findall(r"<th scope=row><bdi>([^<]*)</bdi><td class=\"number\">(\d+)", report)
+    assert hosts == [("a.example", "2"), ("b.example", "1")]
+
+
+def test_cluster_sizes_are_counted_in_classes(tmp_path: Path) -> None:
+    clusters = [range(7), [7, 8], [9, 10], [11, 12, 13]]
+    report = handmade_run(tmp_path, pages(15), clusters=clusters).report()
+    rows = re.findall(r'<th scope=row>([\d–]+)<td class="bar">.*?<td class="number">(\d+)', report)
+    assert rows == [("2", "2"), ("3", "1"), ("4", "0"), ("5–7", "1")]
+
+
+def test_a_page_of_an_earlier_run_has_no_text_to_show(tmp_path: Path) -> None:
+    run = handmade_run(tmp_path, pages(2), [Judgement(0, 1)], [[0, 1]])
+    run.spilled.numbers[0][1] = -1  # not among the pages read in this run
+    assert data_of(run.report())["pairs"][0]["rows"] is None
