@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLTree
 
-from neardup.model import RawPage, Source
+from neardup.model import RawPage
+from neardup.pages import read
 from neardup.text.charset import to_utf8
 from neardup.text.parse import parse
 
@@ -62,15 +62,8 @@ def main(data: Path = DATA) -> dict[str, object]:
 
 
 def read_pages(path: Path) -> list[RawPage]:
-    """The responses of a WARC, decompressed."""
-    pages: list[RawPage] = []
-    with path.open("rb") as stream:
-        for record in ArchiveIterator(stream, record_types=WarcRecordType.response):
-            url = record.headers["WARC-Target-URI"]
-            body = record.reader.read()
-            source = Source(str(path), len(pages))
-            pages.append(RawPage(url, body, True, source, url=url, time=record.record_date))
-    return pages
+    """The pages of a file, decompressed."""
+    return [page for page in read([str(path)]) if isinstance(page, RawPage)]
 
 
 def parse_bare(pages: Sequence[RawPage]) -> None:

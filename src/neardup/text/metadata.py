@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from neardup.kernels import scan_meta
 from neardup.pages.url import believable_canonical, canonicalise
@@ -54,11 +55,13 @@ def stated(data: bytes, places: Places, kind: int) -> str:
 def address(data: bytes, places: Places, page_url: str) -> tuple[str, str]:
     """The page's URL and its canonical form; a page without URL may state its own."""
     declared = stated(data, places, scan_meta.CANONICAL)
-    base = stated(data, places, scan_meta.BASE)
     if not page_url:
         page_url = _absolute(declared) or _absolute(stated(data, places, scan_meta.OG_URL))
-        return page_url, canonicalise(page_url)
-    return page_url, believable_canonical(page_url, declared, base) or canonicalise(page_url)
+    elif declared and declared != page_url:
+        base = stated(data, places, scan_meta.BASE)
+        believed = believable_canonical(page_url, declared, base)
+        return page_url, believed or canonicalise(page_url)
+    return page_url, canonicalise(page_url)
 
 
 def _absolute(url: str) -> str:
@@ -75,6 +78,7 @@ def language(data: bytes, places: Places, script: str) -> str:
     return by_script
 
 
+@lru_cache(maxsize=1024)
 def _language_tag(said: str) -> str:
     """As BCP 47 writes it: zh-CN, zh-Hant-TW; empty when it is no language."""
     match = _TAG.match(said)
