@@ -18,7 +18,7 @@ def compare(
     b: Annotated[str, typer.Argument(help="Another.")],
     method: Annotated[
         str, typer.Option(help="A method's name, or 'all'; see 'neardup methods'.")
-    ] = "exact",
+    ] = "own-text",
     preset: Annotated[
         str, typer.Option(help="'paper' takes the paper's rule as printed, without our guards.")
     ] = "default",

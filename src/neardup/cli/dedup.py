@@ -15,7 +15,7 @@ EXAMPLE = (
     "[bold]neardup dedup 'pages/*.jsonl.zst' --out result --keep newest[/bold]"
 )
 DEFAULTS: Mapping[str, object] = {
-    "method": "exact",
+    "method": "own-text",
     "preset": "default",
     "keep": "longest",
     "contained": False,
@@ -37,7 +37,8 @@ def dedup(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the result to.")],
     method: Annotated[
-        str | None, typer.Option(help="How to tell duplicates; see 'neardup methods'.")
+        str | None,
+        typer.Option(help="How to tell duplicates; see 'neardup methods'. [default: own-text]"),
     ] = None,
     preset: Annotated[
         str | None,

@@ -18,7 +18,7 @@ def join_earlier(
     left: Rows,
     right: Rows,
     similarity: NDArray[np.float64],
-    close: Closeness,
+    closeness: Closeness,
 ) -> Rows:
     """The labels with each new page added that belongs to an earlier cluster.
 
@@ -34,7 +34,7 @@ def join_earlier(
     page, earlier = page[best_first], earlier[best_first]
     best = np.diff(page, prepend=-1) != 0
     page, earlier = page[best], earlier[best]
-    fits = close(page, kept[earlier]) if page.size else np.empty(0, bool)
+    fits = closeness(page, kept[earlier]) >= 0 if page.size else np.empty(0, bool)
     joined = labels.copy()
     joined[page[fits]] = labels[earlier[fits]]
     return joined

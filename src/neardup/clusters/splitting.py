@@ -4,6 +4,9 @@ Joining verified pairs into connected components lets a cluster drift: a is near
 so on to a page that has nothing to do with a. Here every member of a cluster is close to one page,
 its centre: the member with the most verified neighbours. A member that is not its neighbour yet
 is judged against it; those that fail leave, and are clustered among themselves in the same way.
+
+Sister pages (of one host, say) may be in a cluster only if they are close to each other: a third
+page that is close to both must not join what was judged to be apart.
 """
 
 from __future__ import annotations
@@ -16,27 +19,39 @@ from numpy.typing import NDArray
 from neardup.kernels.union_find import connected_components
 
 Rows = NDArray[np.int64]
-Closeness = Callable[[Rows, Rows], NDArray[np.bool_]]
+Similarities = NDArray[np.float64]
+Closeness = Callable[[Rows, Rows], Similarities]
+
+APART = -1.0  # in place of the similarity of two pages that do not belong together
 
 
-def centred_clusters(count: int, left: Rows, right: Rows, close: Closeness) -> Rows:
-    """For each of `count` pages the smallest page of its cluster.
+def centred_clusters(
+    sisters: NDArray[np.uint64],
+    left: Rows,
+    right: Rows,
+    similarity: Similarities,
+    closeness: Closeness,
+) -> Rows:
+    """For each page the smallest page of its cluster.
 
-    `left` and `right` are verified pairs; `close` judges further pairs. Each round takes one
-    cluster out of every component at once. Ties between centres go to the smallest mixed number:
-    an order that follows nothing in the pages, so that a long chain falls apart in few rounds.
+    `left` and `right` are verified pairs with their `similarity`; `closeness` judges further pairs:
+    their similarity, or `APART`. Pages with the same number in `sisters` are sister pages; 0 is
+    nobody's sister. Each round takes one cluster out of every component at once. Ties between
+    centres go to the smallest mixed number: an order that follows nothing in the pages, so that a
+    long chain falls apart in few rounds.
     """
+    count = sisters.size
     cluster = np.arange(count)
     while left.size:
         component = connected_components(count, left, right)
         centre = _centres(component, left, right)
-        member = np.flatnonzero(centre >= 0)
-        taken = _near_centre(member, centre, left, right, close)
+        near = _similarity_to_centre(centre, left, right, similarity, closeness)
+        taken = _without_rival_sisters(np.flatnonzero(near >= 0), centre, near, sisters, closeness)
         cluster[taken] = centre[taken]
         free = np.ones(count, bool)
         free[taken] = False
         remaining = free[left] & free[right]
-        left, right = left[remaining], right[remaining]
+        left, right, similarity = left[remaining], right[remaining], similarity[remaining]
     return _named_by_smallest(cluster)
 
 
@@ -54,16 +69,40 @@ def _centres(component: Rows, left: Rows, right: Rows) -> Rows:
     return centre
 
 
-def _near_centre(member: Rows, centre: Rows, left: Rows, right: Rows, close: Closeness) -> Rows:
-    """The members that are the centre, its verified neighbours, or judged close to it now."""
-    near = np.zeros(centre.size, bool)
-    near[left[right == centre[left]]] = True
-    near[right[left == centre[right]]] = True
-    near[member[centre[member] == member]] = True
-    unknown = member[~near[member]]
+def _similarity_to_centre(
+    centre: Rows, left: Rows, right: Rows, similarity: Similarities, closeness: Closeness
+) -> Similarities:
+    """How similar each page is to the centre of its component, verified or judged now."""
+    near = np.full(centre.size, np.nan)
+    to_left, to_right = left == centre[right], right == centre[left]
+    near[right[to_left]] = similarity[to_left]
+    near[left[to_right]] = similarity[to_right]
+    near[centre < 0] = APART
+    member = np.flatnonzero(centre >= 0)
+    near[member[centre[member] == member]] = np.inf
+    unknown = np.flatnonzero(np.isnan(near))
     if unknown.size:
-        near[unknown] = close(unknown, centre[unknown])
-    return member[near[member]]
+        near[unknown] = closeness(unknown, centre[unknown])
+    return near
+
+
+def _without_rival_sisters(
+    member: Rows,
+    centre: Rows,
+    near: Similarities,
+    sisters: NDArray[np.uint64],
+    closeness: Closeness,
+) -> Rows:
+    """The members that are close to the nearest of their sisters in the cluster."""
+    best_first = member[np.lexsort((member, -near[member], sisters[member], centre[member]))]
+    new = np.ones(best_first.size, bool)
+    new[1:] = (np.diff(centre[best_first]) != 0) | (np.diff(sisters[best_first]) != 0)
+    nearest = best_first[np.maximum.accumulate(np.where(new, np.arange(new.size), 0))]
+    rival = ~new & (sisters[best_first] != 0)
+    stays = np.ones(best_first.size, bool)
+    if rival.any():
+        stays[rival] = closeness(best_first[rival], nearest[rival]) >= 0
+    return np.sort(best_first[stays])
 
 
 def _mixed(numbers: Rows) -> NDArray[np.uint64]:

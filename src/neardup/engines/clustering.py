@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neardup.clusters.growing import NEW, join_earlier
 from neardup.clusters.keeping import choose_kept
-from neardup.clusters.splitting import centred_clusters
+from neardup.clusters.splitting import APART, centred_clusters
 from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
 from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
@@ -19,7 +19,7 @@ from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.threads import ordered_map
 from neardup.kernels.union_find import connected_components
-from neardup.methods.base import Method
+from neardup.methods.base import ClustersAroundCentres, Method
 from neardup.model import Relation
 from neardup.schemas import VERDICTS
 
@@ -46,14 +46,24 @@ class JoinRule:
 
     judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
     relations: Sequence[str]  # the verdicts that join
-    splits: bool  # every member must be joined to the centre
+    sisters: Callable[[Features], NDArray[np.uint64]] | None  # for clusters around a centre
 
 
 def join_rule(method: Method, *, contained: bool) -> JoinRule:
     """The method's own rule; `contained` joins excerpts to what contains them, too."""
     also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
     relations = sorted(str(relation) for relation in {*method.joins, *also})
-    return JoinRule(method.judge, relations, method.splits)
+    if not isinstance(method, ClustersAroundCentres):
+        return JoinRule(method.judge, relations, None)
+    sisters = method.sisters
+
+    def all_sisters(features: Features) -> NDArray[np.uint64]:
+        found = np.zeros(len(features), np.uint64)
+        for pages, batch in features.each():
+            found[pages] = sisters(batch)
+        return found
+
+    return JoinRule(method.judge, relations, all_sisters)
 
 
 def cluster_pages(
@@ -69,19 +79,23 @@ def cluster_pages(
     with run.stages("cluster") as stage:
         joined = np.isin(judged.relations, rule.relations)
         left, right = judged.left[joined], judged.right[joined]
+        similarity = judged.similarities[joined]
 
-        def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
-            return np.isin(_judge(rule, features, one, other, run)["relation"], rule.relations)
+        def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+            verdicts = _judge(rule, features, one, other, run)
+            joined = np.isin(verdicts["relation"], rule.relations)
+            return np.where(joined, verdicts["similarity"], APART)
 
         known = np.full(len(features), NEW)
         if earlier is not None:
-            similarity = judged.similarities[joined]
-            known = join_earlier(earlier.labels, earlier.kept, left, right, similarity, close)
+            known = join_earlier(earlier.labels, earlier.kept, left, right, similarity, closeness)
         free = (known[left] == NEW) & (known[right] == NEW)
-        if rule.splits:
-            labels = centred_clusters(len(features), left[free], right[free], close)
+        left, right, similarity = left[free], right[free], similarity[free]
+        if rule.sisters is None:
+            labels = connected_components(len(features), left, right)
         else:
-            labels = connected_components(len(features), left[free], right[free])
+            sisters = rule.sisters(features)
+            labels = centred_clusters(sisters, left, right, similarity, closeness)
         labels = np.where(known == NEW, labels, known)
         kept = choose_kept(keep, spilled.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))

@@ -29,7 +29,7 @@ def compare(
     a: RawPage | str | Path,
     b: RawPage | str | Path,
     *,
-    method: str = "exact",
+    method: str = "own-text",
     options: Mapping[str, object] | None = None,
     preset: str = "default",
 ) -> Verdict:

@@ -42,7 +42,7 @@ def dedup(
     inputs: str | Sequence[str],
     out: str | Path,
     *,
-    method: str = "exact",
+    method: str = "own-text",
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     keep: str = "longest",

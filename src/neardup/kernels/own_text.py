@@ -16,31 +16,30 @@ Weights = NDArray[np.float64]
 
 
 @kernel
+def told_shares(menus: NDArray[np.bool_], link_shares: NDArray[np.float32], link: float) -> Weights:
+    """The share of each line that is told and not a link; `link` at least, also for menus."""
+    told = np.empty(len(menus))
+    for line in range(len(told)):
+        told[line] = link if menus[line] else max(1.0 - link_shares[line], link)
+    return told
+
+
+@kernel
 def line_weights(
-    units: Offsets,
-    documents: Offsets,
-    furniture: NDArray[np.bool_],
-    link_shares: NDArray[np.float32],
-    short: float,
-    link: float,
-    told: float,
-    outside: float,
+    told: Weights, units: Offsets, documents: Offsets, short: float, needed: float, outside: float
 ) -> Weights:
-    """What each line is worth by itself.
+    """What each line is worth by itself: told * units / (units + short).
 
-        weight = max(1 - link share, link) * units / (units + short)
-
-    with 0 in place of 1 - link share for furniture. An article stands in one piece: lines outside
-    the segment of the page with the highest sum of units * (weight - told) count `outside` of it.
+    An article stands in one piece: lines outside the segment of the page with the highest sum of
+    units * (weight - needed) count `outside` of it.
     """
     weights = np.zeros(len(units))
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         for line in range(begin, end):
-            share = 0.0 if furniture[line] else 1.0 - link_shares[line]
             if units[line]:
-                weights[line] = max(share, link) * units[line] / (units[line] + short)
-        first, last = _best_segment(units[begin:end] * (weights[begin:end] - told))
+                weights[line] = told[line] * units[line] / (units[line] + short)
+        first, last = _best_segment(units[begin:end] * (weights[begin:end] - needed))
         if last > first:
             for line in range(begin, end):
                 if line - begin < first or line - begin >= last:
@@ -64,6 +63,7 @@ def _best_segment(scores: Weights) -> tuple[int, int]:
 @kernel
 def weights_on_site(
     weights: Weights,
+    told: Weights,
     units: Offsets,
     counts: Offsets,
     documents: Offsets,
@@ -75,14 +75,14 @@ def weights_on_site(
 
         weight * min(1, own level / count) ** power
 
-    The own level is the count up to which the least repeated `own_share` of the page goes: 1 for
-    a page with text of its own, n for one that is copied n times on its site. So copies are no
-    template, and no page loses all its text. Lines below `faint` of the heaviest are left out.
+    The own level is the count up to which the least repeated `own_share` of what is told goes: 1
+    for a page with text of its own, n for one that is copied n times on its site. So copies are
+    no template, and no page loses all its text. Lines below `faint` of the heaviest are left out.
     """
     kept = np.zeros(len(weights))
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
-        level = _own_level(counts[begin:end], weights[begin:end] * units[begin:end], own_share)
+        level = _own_level(counts[begin:end], told[begin:end] * units[begin:end], own_share)
         heaviest = 0.0
         for line in range(begin, end):
             if units[line]:
@@ -223,3 +223,18 @@ def heaviest_lines(masses: Weights, documents: Offsets, most: int) -> tuple[Offs
             found[at] = line
         places[document + 1] = filled
     return found[:filled], places
+
+
+@kernel
+def own_masses(kept: Weights, units: Offsets, documents: Offsets) -> tuple[Weights, Weights]:
+    """The weight of each own text, and its units, a line as heavy as the heaviest counting full."""
+    masses = np.zeros(len(documents) - 1)
+    amounts = np.zeros(len(documents) - 1)
+    for document in range(len(masses)):
+        heaviest = 0.0
+        for line in range(documents[document], documents[document + 1]):
+            masses[document] += kept[line] * units[line]
+            heaviest = max(heaviest, kept[line])
+        if heaviest > 0.0:
+            amounts[document] = masses[document] / heaviest
+    return masses, amounts

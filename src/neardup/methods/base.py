@@ -10,6 +10,7 @@ over these three. What they cannot say, a method says with an optional step:
 * `Surveys.survey`: counts over all pages that `features` needs (lines of a host, words of a
   corpus). The engine adds them up and hands them to `features`.
 * `ProposesCandidates.candidates`: its own exact way to find candidates.
+* `ClustersAroundCentres.sisters`: clusters are to be split where they stretch.
 * `DecidesInOrder.assign`: a decision against a growing state, page by page in the order of
   (time, id). It takes the place of keys and candidates.
 
@@ -50,7 +51,6 @@ class Method(ABC):
         Mapping[str, object]
     ] = {}  # options that give the paper's rule as printed
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
-    splits: ClassVar[bool] = False  # clusters are split where a member is far from the centre
     transitive: ClassVar[bool] = False  # a shared key is the verdict: one pair a page will do
 
     def __init__(self, options: Any = None) -> None:
@@ -147,6 +147,18 @@ class DecidesInOrder(Protocol):
 
 
 @runtime_checkable
+class ClustersAroundCentres(Protocol):
+    """A method whose clusters must not stretch: every member is close to one page of its cluster.
+
+    Without this step, whatever the method calls a duplicate joins.
+    """
+
+    def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
+        """A number for pages that are made alike (by one host): two pages with the same number
+        may be in a cluster only if they are close to each other. 0: nobody's sister."""
+
+
+@runtime_checkable
 class ProposesCandidates(Protocol):
     """A method that finds its candidates itself, over the features of all pages."""
 
@@ -180,8 +192,16 @@ REGISTRY: Mapping[str, tuple[str, str]] = {
     "own-text": ("neardup.methods.own_text.method", "OwnText"),
     "edit-distance": ("neardup.methods.edit_distance", "EditDistance"),
     "two-phase": ("neardup.methods.two_phase", "TwoPhase"),
+    "news-clusters": ("neardup.methods.news_clusters", "NewsClusters"),
     "word-table": ("neardup.methods.word_table", "WordTable"),
+    "feature-code": ("neardup.methods.feature_code", "FeatureCode"),
     "exact": ("neardup.methods.exact", "Exact"),
+    "simhash": ("neardup.methods.simhash", "Simhash"),
+    "minhash": ("neardup.methods.minhash", "Minhash"),
+    "supershingle": ("neardup.methods.supershingle", "Supershingle"),
+    "i-match": ("neardup.methods.i_match", "IMatch"),
+    "spotsigs": ("neardup.methods.spotsigs", "SpotSigs"),
+    "chunk-hash": ("neardup.methods.chunk_hash", "ChunkHash"),
 }
 
 

@@ -5,23 +5,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.clusters.splitting import centred_clusters
+from neardup.clusters.splitting import APART, centred_clusters
 
 Rows = NDArray[np.int64]
 
 
 def clusters(
-    count: int, pairs: list[tuple[int, int]], also_close: set[tuple[int, int]] | None = None
+    count: int,
+    pairs: list[tuple[int, int]],
+    also_close: set[tuple[int, int]] | None = None,
+    sisters: list[int] | None = None,
+    similarity: list[float] | None = None,
 ) -> list[int]:
     known = {frozenset(pair) for pair in [*pairs, *(also_close or set())]}
 
-    def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+    def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
         asked = zip(one.tolist(), other.tolist(), strict=True)
-        return np.array([frozenset(pair) in known for pair in asked], bool)
+        return np.array([0.5 if frozenset(pair) in known else APART for pair in asked])
 
     left = np.array([a for a, _ in pairs], np.int64)
     right = np.array([b for _, b in pairs], np.int64)
-    return [int(label) for label in centred_clusters(count, left, right, close)]
+    labels = centred_clusters(
+        np.array(sisters or [0] * count, np.uint64),
+        left,
+        right,
+        np.array(similarity or [0.5] * len(pairs)),
+        closeness,
+    )
+    return [int(label) for label in labels]
 
 
 def test_a_star_is_one_cluster() -> None:
@@ -50,14 +61,29 @@ def test_two_articles_joined_by_a_half_and_half_page_come_apart() -> None:
 def test_a_long_chain_falls_apart_in_few_rounds() -> None:
     count, asked = 20_000, []
 
-    def close(one: Rows, other: Rows) -> NDArray[np.bool_]:
+    def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
         asked.append(one.size)
-        next_to: NDArray[np.bool_] = np.abs(one - other) <= 1
-        return next_to
+        return np.where(np.abs(one - other) <= 1, 0.5, APART)
 
-    labels = centred_clusters(count, np.arange(count - 1), np.arange(1, count), close)
+    chain = np.arange(count - 1), np.arange(1, count), np.full(count - 1, 0.5)
+    labels = centred_clusters(np.zeros(count, np.uint64), *chain, closeness)
     assert np.bincount(labels).max() == 3
     assert len(asked) < 60
+
+
+def test_sisters_that_are_apart_are_not_joined_by_a_third_page() -> None:
+    pairs = [(0, 1), (0, 2), (0, 3), (2, 3)]
+    assert clusters(4, pairs, similarity=[0.9, 0.8, 0.7, 0.9]) == [0, 0, 0, 0]
+    apart = clusters(4, pairs, sisters=[1, 2, 2, 1], similarity=[0.9, 0.8, 0.7, 0.9])
+    assert apart == [0, 0, 2, 0]
+    assert clusters(4, pairs, {(1, 2)}, sisters=[1, 2, 2, 0]) == [0, 0, 0, 0]
+
+
+def test_rival_sisters_form_a_cluster_of_their_own() -> None:
+    pairs = [(0, 1), (2, 3), (0, 2), (1, 3)]
+    likes = [0.9, 0.9, 0.8, 0.8]
+    assert clusters(4, pairs, {(0, 3), (1, 2)}, similarity=likes) == [0, 0, 0, 0]
+    assert clusters(4, pairs, sisters=[1, 2, 2, 1], similarity=likes) == [0, 0, 2, 2]
 
 
 edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda e: e[0] != e[1]))

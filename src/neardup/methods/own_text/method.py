@@ -30,7 +30,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.methods.own_text.layout import Layout, layout
 from neardup.methods.own_text.options import OwnTextOptions
-from neardup.methods.own_text.ragged import lists, maxima, ragged, sums
+from neardup.methods.own_text.ragged import lists, ragged
 from neardup.methods.own_text.verdict import (
     Measured,
     demand,
@@ -56,7 +56,6 @@ class OwnText(Method):
     cost = "linear in text; a verdict costs the two texts"
     Options = OwnTextOptions
     options: OwnTextOptions
-    splits = True
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -93,12 +92,11 @@ class OwnText(Method):
         counts = np.diff(line_tokens)
         dense = text_lines.dense_lines(page.data, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
-        weights = own_text.line_weights(
-            units, page.documents, page.menus, page.link_shares, o.short, o.link, o.told, o.outside
-        )
+        told = own_text.told_shares(page.menus, page.link_shares, o.link)
+        weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
         repeated = self._counts(page, survey)
         kept = own_text.weights_on_site(
-            weights, units, repeated, page.documents, o.power, o.own_share, o.faint
+            weights, told, units, repeated, page.documents, o.power, o.own_share, o.faint
         )
         shingles, shingle_places, texts = own_text.own_shingles(
             tokens, line_tokens, page.documents, kept, dense, o.shingle
@@ -108,16 +106,14 @@ class OwnText(Method):
         )
         runs = np.flatnonzero(kept)
         run_places = np.searchsorted(runs, page.documents)
-        masses = kept * units
-        mass = sums(masses, page.documents)
-        heaviest = maxima(kept, page.documents)
-        samples, sample_places, sample_texts = _samples(page, masses, runs, run_places)
+        mass, amount = own_text.own_masses(kept, units, page.documents)
+        samples, sample_places, sample_texts = _samples(page, kept * units, runs, run_places)
         return pa.record_batch(
             [
                 page.hosts,
                 texts,
                 mass,
-                np.divide(mass, heaviest, out=np.zeros_like(mass), where=heaviest > 0),
+                amount,
                 lists(shingles, shingle_places),
                 lists(counts[runs].astype(np.uint32), run_places),
                 lists(np.where(dense[runs], 1, 2).astype(np.uint8), run_places),
@@ -162,6 +158,10 @@ class OwnText(Method):
         every_key = np.concatenate([bands.ravel(), sentences])
         enough = self.decidable(features).to_numpy(zero_copy_only=False)[every_row]
         return pa.record_batch([every_row[enough], every_key[enough]], schema=KEYS)
+
+    def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
+        """Pages of one host."""
+        return np.asarray(features["host"].to_numpy(), np.uint64)
 
     def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
         there = shared_text(left, right, self.options.shingle)

@@ -19,7 +19,7 @@ class OwnTextOptions:
         0.8, "share of a page found in another from which it is an excerpt", minimum=0.5, maximum=1
     )
     few: float = option(
-        50.0,
+        30.0,
         "units of own text (a word is 2, a Han character 1) at which the demand is half-way "
         "from `near` to 1",
         minimum=0,
@@ -45,7 +45,7 @@ class OwnTextOptions:
         0.05, "least share of a page that is its own and no template", minimum=0, maximum=1
     )
     faint: float = option(
-        0.05, "lines lighter than this share of the heaviest are left out", minimum=0, maximum=1
+        0.01, "lines lighter than this share of the heaviest are left out", minimum=0, maximum=1
     )
     few_pages: int = option(
         8, "hosts with fewer pages also learn from pages with the same furniture", minimum=1
