@@ -14,6 +14,7 @@ import pytest
 from neardup.cli.main import app, run
 from sample_pages import html, sample_records, write_jsonl
 
+EXACT = ["--method", "exact"]  # its answers are plain to see
 COMMANDS = ["dedup", "recluster", "compare", "methods", "demo", "evaluate", "tune", "synth"]
 
 
@@ -54,7 +55,7 @@ def test_dedup_writes_the_files_and_says_where(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "out"
-    code, told, progress = neardup(capsys, monkeypatch, "dedup", pages, "--out", out)
+    code, told, progress = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *EXACT)
     assert code == 0
     assert "3 duplicates" in " ".join(told.split())
     assert str(out) in told
@@ -65,6 +66,7 @@ def test_dedup_writes_the_files_and_says_where(
         "pairs.jsonl",
         "rejected.jsonl",
         "remembered.parquet",
+        "report.html",
         "skipped.jsonl",
         "summary.json",
     ]
@@ -79,7 +81,7 @@ def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
     config = tmp_path / "c.toml"
     config.write_text('keep = "oldest"\nformat = "parquet"\n[options]\nminimum_text = 5\n')
     out = tmp_path / "out"
-    arguments = ["dedup", pages, "--out", out, "--config", config, "--format", "jsonl"]
+    arguments = ["dedup", pages, "--out", out, "--config", config, "--format", "jsonl", *EXACT]
     code, _, _ = neardup(capsys, monkeypatch, *arguments)
     assert code == 0
     summary = json.loads((out / "summary.json").read_text())
@@ -114,7 +116,7 @@ def test_bad_usage_is_exit_code_2(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "out"
-    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *arguments)
+    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *EXACT, *arguments)
     assert code == 2
     assert message in told
     assert not out.exists()
@@ -288,7 +290,7 @@ def test_recluster_writes_another_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    neardup(capsys, monkeypatch, "dedup", pages, "--out", first)
+    neardup(capsys, monkeypatch, "dedup", pages, "--out", first, *EXACT)
     arguments = ["recluster", first, "--threshold", "1", "--out", second]
     code, told, _ = neardup(capsys, monkeypatch, *arguments)
     assert code == 0
@@ -306,10 +308,20 @@ def test_dedup_against_an_earlier_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    neardup(capsys, monkeypatch, "dedup", pages, "--out", first)
+    neardup(capsys, monkeypatch, "dedup", pages, "--out", first, *EXACT)
     new = write_jsonl(tmp_path / "new.jsonl", [{"id": "x", "html": html("bridge")}])
     code, told, _ = neardup(
-        capsys, monkeypatch, "dedup", new, "--out", second, "--against", first, "--memory", "1GB"
+        capsys,
+        monkeypatch,
+        "dedup",
+        new,
+        "--out",
+        second,
+        "--against",
+        first,
+        "--memory",
+        "1GB",
+        *EXACT,
     )
     assert code == 0
     assert "4 duplicates" in " ".join(told.split())

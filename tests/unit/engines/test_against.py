@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from neardup import InputError, Result, UsageError, dedup
+from neardup import InputError, Result, UsageError
+from neardup import dedup as dedup_by_default
 from sample_pages import html, sample_records, write_jsonl
+
+
+def dedup(*arguments: Any, **options: Any) -> Result:
+    return dedup_by_default(*arguments, **{"method": "exact", **options})
 
 
 @pytest.fixture
