@@ -24,6 +24,7 @@ _THAI = "[\u0e00-\u0eff][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0e
 _TOKEN = re.compile(
     rf"(?:[{_ALONE}]|{_THAI}|[^\s{_MARKS}{_ALONE}\u0e00-\u0eff]+|[{_MARKS}])\s*|\s+"
 )
+STRAY_AT_AN_END = 4
 
 
 class Part(IntEnum):
@@ -33,6 +34,9 @@ class Part(IntEnum):
     LEFT = 1  # only there
     RIGHT = 2
     WRITTEN = 3  # shared, but written differently
+
+
+_ON_BOTH = (Part.SHARED, Part.WRITTEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +118,29 @@ def _same_token(left: str, right: str) -> Run:
 
 
 def _without_stray_matches(runs: Iterable[Run]) -> list[Run]:
-    """A match that is no longer than the differences on both its sides is chance: drop it."""
+    """Take matches that are short beside the differences around them for chance: drop them."""
     stretches = [
-        (shared, list(some))
-        for shared, some in groupby(runs, lambda run: run.part not in (Part.LEFT, Part.RIGHT))
+        (shared, list(some)) for shared, some in groupby(runs, lambda run: run.part in _ON_BOTH)
     ]
+    lengths = [*(_length(some) for _, some in stretches), 0]
     kept: list[Run] = []
     pending: list[Run] = []
+    before = 0  # characters that differ right before; a dropped match counts with them
     for number, (shared, some) in enumerate(stretches):
-        follows = stretches[number + 1][1] if number + 1 < len(stretches) else []
-        if shared and not (pending and _length(some) <= min(_length(pending), _length(follows))):
-            kept.extend(_as_difference(pending))
-            kept.extend(some)
-            pending = []
+        if shared and not _is_stray(lengths[number], before, lengths[number + 1]):
+            kept.extend([*_as_difference(pending), *some])
+            pending, before = [], 0
         else:
             pending.extend(some)
+            before += lengths[number]
     return [*kept, *_as_difference(pending)]
+
+
+def _is_stray(match: int, before: int, after: int) -> bool:
+    """Between differences, no longer than both; beside one, much shorter than it."""
+    if before and after:
+        return match <= min(before, after)
+    return STRAY_AT_AN_END * match <= max(before, after)
 
 
 def _length(runs: Sequence[Run]) -> int:
@@ -161,9 +172,6 @@ def _rows(runs: Iterable[Run]) -> list[Row]:
             if text:
                 starts_line[side] = text.endswith("\n")
     return rows
-
-
-_ON_BOTH = (Part.SHARED, Part.WRITTEN)
 
 
 def _append(row: Row, run: Run) -> None:

@@ -37,12 +37,12 @@ def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[di
     room = dict(TEXT_BYTES)
     shown = []
     for pair in pairs:
-        told = _told(pair, notes)
-        told["rows"] = rows = _rows(texts.get(pair.left), texts.get(pair.right))
-        room[pair.decision] -= len(script_safe_json(rows).encode())
-        if room[pair.decision] < 0:
-            told["rows"] = None
-        shown.append(told)
+        rows = None
+        if room[pair.decision] > 0:
+            rows = _rows(texts.get(pair.left), texts.get(pair.right))
+            room[pair.decision] -= len(script_safe_json(rows).encode())
+        fits = room[pair.decision] >= 0
+        shown.append({**_told(pair, notes), "rows": rows if fits else None})
     return shown
 
 
@@ -85,7 +85,10 @@ def _evidence(evidence: str) -> Any:
     """What the method said, made visible; of very much, only why."""
     said = json.loads(evidence)
     if len(evidence) > LONGEST_EVIDENCE:
-        said = {"why": str(said.get("why", ""))[:LONGEST_EVIDENCE], "more": "in pairs.jsonl"}
+        said = {
+            "why": str(said.get("why", ""))[:LONGEST_EVIDENCE],
+            "more": "in the tables beside this report",
+        }
     return _visible_data(said)
 
 

@@ -112,8 +112,7 @@ const clusters = (() => {
     const pair = pairs.withPage(pages.id[page], pages.id[first]);
     return element("tr", {},
       element("th", { scope: "row" }, named(pages.title[page], pages.id[page]),
-        element("bdi", { class: "id" }, pages.id[page]), pages.url[page] === pages.id[page] && !/^https?:/.test(pages.url[page]) ? null
-          : address(pages.url[page])),
+        names(pages.id[page], pages.url[page])),
       element("td", {}, kept ? element("span", { class: "tag kept" }, "kept") : tag(relation)),
       element("td", {}, kept ? "" : similarity(pages.similarity[page], "joined")),
       element("td", { class: "number" }, size(pages.bytes[page])),

@@ -87,7 +87,9 @@ const pairs = (() => {
   }
 
   function drawEvidence(evidence) {
-    const rest = Object.entries(evidence).filter(([name]) => name !== "why");
+    const long = (value) => JSON.stringify(value).length > 40;
+    const rest = Object.entries(evidence).filter(([name]) => name !== "why")
+      .sort(([, a], [, b]) => long(a) - long(b)); // numbers first, then what takes a line
     if (rest.length === 0) return null;
     return element("dl", { class: "terms evidence" }, ...rest.map(([name, value]) => element("div", {},
       element("dt", {}, spaced(name)), element("dd", {}, describe(value)))));
@@ -109,8 +111,7 @@ const pairs = (() => {
   function drawCard(side, page) {
     return element("article", { class: `card side-${side.toLowerCase()}` },
       element("h2", {}, element("span", { class: "side" }, side), named(page.title, page.id)),
-      element("p", {}, element("bdi", { class: "id" }, page.id), page.url === page.id ? null
-        : address(page.url)),
+      element("p", {}, names(page.id, page.url)),
       element("p", { class: "note" }, `${size(page.bytes)} · ${plural(page.characters, "character")} of text`,
         page.cluster < 0 ? " · stands alone or is not listed"
           : [" · ", element("a", { href: `#cluster-${page.cluster}` }, "its cluster")]));
@@ -147,9 +148,10 @@ const pairs = (() => {
       return element("div", { class: "row gap" }, element("p", {},
         `${plural(row, "character")} in common, left out`));
     }
-    const shared = typeof row === "string";
-    const runs = shared ? [[SHARED, row]] : row;
-    return element("div", { class: shared ? "row shared" : "row" },
+    const runs = typeof row === "string" ? [[SHARED, row]] : row;
+    const only = (...kinds) => runs.every(([part]) => kinds.includes(part));
+    const kind = only(SHARED) ? "row agrees shared" : only(SHARED, WRITTEN) ? "row agrees" : "row";
+    return element("div", { class: kind },
       drawSide(runs, "A", LEFT, "del"), drawSide(runs, "B", RIGHT, "ins"));
   }
 

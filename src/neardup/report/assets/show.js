@@ -63,6 +63,13 @@ function address(url) {
   return element("a", link, element("bdi", {}, url));
 }
 
+// A page's id and URL, once when they are one.
+function names(id, url) {
+  const isAddress = url === id || url === `http://${id}` || url === `https://${id}`;
+  const plain = isAddress && /^https?:/i.test(url) ? null : element("bdi", { class: "id" }, id);
+  return [plain, isAddress && plain ? null : address(url)];
+}
+
 const named = (title, id) => element("bdi", { class: "title" }, title || id);
 
 // A list in portions: `draw` makes one entry, `matches` are the numbers of the entries to show.
