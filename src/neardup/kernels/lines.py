@@ -15,6 +15,10 @@ from neardup.kernels.shingles import BASE, mix
 NEWLINE, SPACE, STOP = 10, 32, 46
 EXCLAMATION, QUESTION, SEMICOLON = 33, 63, 59
 
+# Bytes that can be the last of a mark that ends a sentence: . ! ? ; and those of 。 ！ ？ ；
+MAY_END = np.zeros(256, np.uint8)
+MAY_END[[STOP, EXCLAMATION, QUESTION, SEMICOLON, 0x82, 0x81, 0x9F, 0x9B]] = 1
+
 
 @kernel
 def line_offsets(
@@ -77,19 +81,18 @@ def sentence_offsets(
     where each line's sentences start among them. Every line has one at least.
     """
     lines = len(starts) - 1
-    total = lines
-    for line in range(lines):
-        for at in range(starts[line], starts[line + 1]):
-            total += _ends_here(data, at, starts[line + 1])
-    pieces = np.empty(total + 1, np.int64)
+    room = lines + 1
+    for at in range(starts[0], starts[lines]):
+        room += MAY_END[data[at]]
+    pieces = np.empty(room, np.int64)
     line_pieces = np.zeros(lines + 1, np.int64)
     found = 0
     for line in range(lines):
         end = starts[line + 1]
         pieces[found] = starts[line]
         found += 1
-        for at in range(starts[line], end):
-            if _ends_here(data, at, end) and at + 1 < end:
+        for at in range(starts[line], end - 1):
+            if MAY_END[data[at]] and _ends_here(data, at, end):
                 pieces[found] = at + 1
                 found += 1
         line_pieces[line + 1] = found
