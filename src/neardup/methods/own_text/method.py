@@ -144,7 +144,7 @@ class OwnText(Method):
         )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
-        return pc.greater_equal(features.column("amount"), float(self.options.shingle))
+        return pc.greater_equal(features.column("amount"), self.options.few)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         shingles, places = ragged(features.column("shingles"))

@@ -20,8 +20,8 @@ class OwnTextOptions:
     )
     few: float = option(
         30.0,
-        "units of own text (a word is 2, a Han character 1) at which the demand is half-way "
-        "from `near` to 1",
+        "units of own text (a word is 2, a Han character 1) below which a page is undecided; with "
+        "so much the demand is half-way from `near` to 1",
         minimum=0,
     )
     same_host: float = option(

@@ -93,7 +93,7 @@ class Measured(NamedTuple):
 
 def relation(pair: Measured, options: OwnTextOptions) -> Relation:
     """The verdict."""
-    if pair.amount < options.shingle:
+    if pair.amount < options.few:
         return Relation.UNDECIDED
     if pair.same_text:
         return Relation.SAME
