@@ -1,21 +1,24 @@
-# make demo   run the main job on the bundled pages and show the result
-# make test   lint, types, layers and all tests
-# make lint   only the static checks
-# make bench  ratios against other libraries, measured in one run
-# make lock   renew requirements.lock from pyproject.toml
+# make demo     run the main job on the bundled pages and show the result
+# make test     lint, types, layers and all tests
+# make lint     only the static checks
+# make bench    ratios against other libraries, measured in one run
+# make results  measure every method on the labelled sets, into docs/methods/results.md
+# make lock     renew the lock files from pyproject.toml
 
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: demo test lint bench lock venv clean
+.PHONY: demo test lint bench results lock venv browser clean
 
 demo: venv
 	$(BIN)/neardup demo
 
-test: lint
-	$(BIN)/pytest -n auto
+test: lint browser
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: venv
 	$(BIN)/ruff check .
@@ -24,18 +27,33 @@ lint: venv
 	$(BIN)/lint-imports
 
 bench: venv
+	$(PIP) -r requirements-bench.lock
 	$(BIN)/python -m bench
+
+results: venv
+	$(BIN)/python -m bench results
 
 venv: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
+# The report is tested in a real browser: Debian's Chromium, installed where that is allowed.
+browser:
+	@command -v chromium >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing chromium for the browser tests"; \
+	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	  else \
+	    echo "chromium is missing: the browser tests are skipped. Install it with: sudo apt-get install chromium"; \
+	  fi; }
+
 lock: venv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --no-annotate --no-header --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra evaluate --group dev --output-file requirements.lock pyproject.toml
+	$(COMPILE) --group bench --output-file requirements-bench.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
