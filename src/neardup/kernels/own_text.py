@@ -98,12 +98,14 @@ def weights_on_site(
 def _own_level(counts: Offsets, masses: Weights, share: float) -> float:
     order = np.argsort(counts, kind="mergesort")
     total = masses.sum()
-    reached = 0.0
+    reached, level = 0.0, 1.0
     for place in range(len(order)):
-        reached += masses[order[place]]
-        if reached >= share * total and masses[order[place]] > 0.0:
-            return float(counts[order[place]])
-    return 1.0
+        if masses[order[place]] > 0.0:
+            reached += masses[order[place]]
+            level = float(counts[order[place]])
+            if reached >= share * total:
+                break
+    return level
 
 
 @kernel
@@ -173,7 +175,7 @@ def heaviest_sentences(
     for document in range(len(documents) - 1):
         first = filled
         for line in range(documents[document], documents[document + 1]):
-            if kept[line] <= 0.0:
+            if kept[line] <= 0.0 or most == 0:
                 continue
             unit = 1 if dense[line] else 2
             for piece in range(line_pieces[line], line_pieces[line + 1]):
@@ -209,7 +211,7 @@ def heaviest_lines(masses: Weights, documents: Offsets, most: int) -> tuple[Offs
     for document in range(len(documents) - 1):
         first = filled
         for line in range(documents[document], documents[document + 1]):
-            if masses[line] <= 0.0:
+            if masses[line] <= 0.0 or most == 0:
                 continue
             full = filled - first == most
             if full and masses[line] <= masses[found[filled - 1]]:

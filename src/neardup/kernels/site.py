@@ -27,12 +27,15 @@ def furniture_keys(
     """
     keys = np.zeros((len(documents) - 1, BANDS), np.uint64)
     samples = np.empty(BANDS * ROWS, np.uint64)
+    seen = np.empty(min(least, len(lines)), np.uint64)
     for document in range(len(keys)):
         samples[:] = GREATEST
-        count = 0
+        count = 0  # of different lines, as far as `least`
         for line in range(documents[document], documents[document + 1]):
             if furniture[line]:
-                count += 1
+                if count < least and lines[line] not in seen[:count]:
+                    seen[count] = lines[line]
+                    count += 1
                 for which in range(len(samples)):
                     value = mix(lines[line] ^ (BASE * np.uint64(which + 1)))
                     samples[which] = min(samples[which], value)
@@ -61,7 +64,7 @@ def survey_keys(
     sites: Hashes,
 ) -> Hashes:
     """The keys that these pages count one for: each page under its host (0: no host), each line
-    once under its host, and each line that is no furniture once under each furniture key.
+    once under its host, and each line that is not always furniture once under each furniture key.
     """
     total = 0
     for document in range(len(hosts)):
@@ -75,19 +78,20 @@ def survey_keys(
         if hosts[document]:
             keys[filled] = mix(hosts[document] ^ HOST_SALT)
             filled += 1
+        always_furniture = True
         for place in range(end - begin):
             line = begin + order[place]
-            if place and lines[line] == lines[begin + order[place - 1]]:
+            always_furniture &= furniture[line]
+            if place + 1 < end - begin and lines[begin + order[place + 1]] == lines[line]:
                 continue
             if hosts[document]:
                 keys[filled] = line_key(hosts[document], lines[line])
                 filled += 1
-            if furniture[line]:
-                continue
             for band in range(BANDS):
-                if sites[document, band]:
+                if sites[document, band] and not always_furniture:
                     keys[filled] = line_key(sites[document, band], lines[line])
                     filled += 1
+            always_furniture = True
     return keys[:filled]
 
 
