@@ -1,0 +1,194 @@
+"""Kernel == reference for a page's own text.
+
+Weights, shares and units here are such that every sum and product is exact (or compared with
+tolerance): which of two lines is heavier must not be a matter of rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from neardup.kernels import own_text
+from neardup.kernels.reference import own_text as plain
+
+SHORT = 4.0
+exact_units = st.sampled_from([0, 4, 12, 28])  # n / (n + SHORT) is 0, 1/2, 3/4, 7/8
+eighths = st.integers(0, 8).map(lambda eighth: eighth / 8)
+tokens = st.integers(1, 3) | st.integers(0, 2**64 - 1)
+lines = st.builds(
+    plain.Line,
+    eighths,
+    st.booleans(),
+    st.lists(st.lists(tokens, max_size=6), min_size=1, max_size=3),
+)
+pages = st.lists(st.lists(lines, max_size=5), max_size=4)
+
+
+def places(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+
+def split(values: NDArray[np.generic], at: NDArray[np.int64]) -> list[list[object]]:
+    return [values[begin:end].tolist() for begin, end in pairwise(at)]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), max_size=9), eighths)
+def test_told_shares(given_lines: list[tuple[bool, float]], link: float) -> None:
+    menus = np.array([menu for menu, _ in given_lines], np.bool_)
+    shares = np.array([share for _, share in given_lines], np.float32)
+    found = own_text.told_shares(menus, shares, link)
+    assert found.tolist() == [plain.told_share(menu, share, link) for menu, share in given_lines]
+
+
+class Weighed(NamedTuple):
+    """A line as the weighing sees it."""
+
+    told: float
+    units: int
+    repeated: int
+    weight: float
+
+
+weighed = st.builds(Weighed, eighths, exact_units, st.integers(1, 9), eighths)
+weighed_pages = st.lists(st.lists(weighed, max_size=7), max_size=4)
+
+
+def columns(batch: list[list[Weighed]]) -> tuple[NDArray[np.float64], ...]:
+    every = list(chain.from_iterable(batch))
+    return tuple(np.array([line[i] for line in every], float) for i in range(len(Weighed._fields)))
+
+
+@given(weighed_pages, eighths, eighths)
+def test_line_weights(batch: list[list[Weighed]], needed: float, outside: float) -> None:
+    told, units, _, _ = columns(batch)
+    at = places(batch)
+    found = own_text.line_weights(told, units.astype(np.int64), at, SHORT, needed, outside)
+    assert split(found, at) == [
+        plain.line_weights(
+            [line.told for line in page], [line.units for line in page], SHORT, needed, outside
+        )
+        for page in batch
+    ]
+
+
+@given(st.lists(st.integers(-4, 4), max_size=9))
+def test_the_best_segment(scores: list[int]) -> None:
+    found = own_text._best_segment(np.array(scores, float))
+    assert found == plain.best_segment(scores)
+
+
+@given(
+    weighed_pages,
+    st.sampled_from([0.0, 1.0, 2.5, 3.0]),
+    st.sampled_from([0.0, 1 / 16, 0.5, 1.0]),
+    st.sampled_from([0.0, 1 / 64, 0.5, 1.0]),
+)
+def test_weights_on_site(
+    batch: list[list[Weighed]], power: float, own_share: float, faint: float
+) -> None:
+    told, units, counts, weights = columns(batch)
+    at = places(batch)
+    found = own_text.weights_on_site(
+        weights,
+        told,
+        units.astype(np.int64),
+        counts.astype(np.int64),
+        at,
+        power,
+        own_share,
+        faint,
+    )
+    for here, page in zip(split(found, at), batch, strict=True):
+        wanted = plain.weights_on_site(
+            [line.weight for line in page],
+            [line.told for line in page],
+            [line.units for line in page],
+            [line.repeated for line in page],
+            power,
+            own_share,
+            faint,
+        )
+        assert here == pytest.approx(wanted, rel=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.floats(0.01, 99)), min_size=1, max_size=30))
+def test_all_of_a_page_is_its_own_when_all_is_asked_for(rows: list[tuple[int, float]]) -> None:
+    """Whatever the rounding of the sums."""
+    counts, masses = np.array(rows).T
+    assert own_text._own_level(counts.astype(np.int64), masses, 1.0) == counts.max()
+
+
+class Layout(NamedTuple):
+    """A batch of pages as the kernels take it."""
+
+    tokens: NDArray[np.uint64]
+    piece_tokens: NDArray[np.int64]
+    line_pieces: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    kept: NDArray[np.float64]
+    dense: NDArray[np.bool_]
+
+    @property
+    def line_tokens(self) -> NDArray[np.int64]:
+        return self.piece_tokens[self.line_pieces]
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        return np.diff(self.line_tokens) * np.where(self.dense, 1, 2)
+
+
+def layout(batch: list[list[plain.Line]]) -> Layout:
+    every_line = list(chain.from_iterable(batch))
+    every_piece = [piece for line in every_line for piece in line.sentences]
+    return Layout(
+        np.array(list(chain.from_iterable(every_piece)), np.uint64),
+        places(every_piece),
+        places([line.sentences for line in every_line]),
+        places(batch),
+        np.array([line.weight for line in every_line], float),
+        np.array([line.dense for line in every_line], np.bool_),
+    )
+
+
+@given(pages, st.integers(2, 9))
+def test_own_shingles(batch: list[list[plain.Line]], size: int) -> None:
+    page = layout(batch)
+    found, at, texts = own_text.own_shingles(
+        page.tokens, page.line_tokens, page.documents, page.kept, page.dense, size
+    )
+    assert split(found, at) == [plain.shingles(each, size) for each in batch]
+    assert texts.tolist() == [plain.text_hash(each) for each in batch]
+
+
+@given(pages, st.integers(0, 3), st.integers(0, 9))
+def test_heaviest_sentences(batch: list[list[plain.Line]], most: int, least_units: int) -> None:
+    found, at = own_text.heaviest_sentences(*layout(batch), most, least_units)
+    assert split(found, at) == [plain.heaviest_sentences(each, most, least_units) for each in batch]
+
+
+@given(pages, st.integers(0, 3))
+def test_heaviest_lines(batch: list[list[plain.Line]], most: int) -> None:
+    page = layout(batch)
+    found, at = own_text.heaviest_lines(page.kept * page.units, page.documents, most)
+    firsts = page.documents[:-1].tolist()
+    assert split(found, at) == [
+        [first + line for line in plain.heaviest_lines([x.mass for x in each], most)]
+        for first, each in zip(firsts, batch, strict=True)
+    ]
+
+
+@given(pages)
+def test_own_masses(batch: list[list[plain.Line]]) -> None:
+    page = layout(batch)
+    masses, amounts = own_text.own_masses(page.kept, page.units, page.documents)
+    wanted = [plain.own_mass(each) for each in batch]
+    assert masses.tolist() == pytest.approx([mass for mass, _ in wanted])
+    assert amounts.tolist() == pytest.approx([amount for _, amount in wanted])

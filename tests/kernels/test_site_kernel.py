@@ -1,0 +1,108 @@
+"""Kernel == reference for what the pages of a site repeat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain, product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from neardup.kernels import site
+from neardup.kernels.reference import site as plain
+
+hashes = st.sampled_from([0, 1, 7, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1)
+few_hashes = st.integers(1, 12)  # so that pages share lines and repeat their own
+lines = st.tuples(few_hashes, st.booleans())
+pages = st.builds(plain.Page, st.integers(0, 3), st.lists(lines, max_size=12))
+batches = st.lists(pages, max_size=6)
+least = st.integers(1, 10)
+
+
+def arrays(
+    batch: list[plain.Page],
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.uint64]]:
+    """Line hashes, where each page's lines begin, which are furniture, and the hosts."""
+    every = [line for page in batch for line in page.lines]
+    return (
+        np.array([line for line, _ in every], np.uint64),
+        np.cumsum([0, *(len(page.lines) for page in batch)], dtype=np.int64),
+        np.array([furniture for _, furniture in every], np.bool_),
+        np.array([page.host for page in batch], np.uint64),
+    )
+
+
+@given(batches, least)
+def test_furniture_keys(batch: list[plain.Page], least: int) -> None:
+    found, documents, furniture, _ = arrays(batch)
+    keys = site.furniture_keys(found, documents, furniture, least)
+    assert keys.tolist() == [plain.furniture_keys(page, least) for page in batch]
+
+
+def test_repeated_furniture_does_not_make_a_site() -> None:
+    page = plain.Page(0, [(1, True)] * 8 + [(2, True)])
+    found, documents, furniture, _ = arrays([page])
+    assert not site.furniture_keys(found, documents, furniture, 3).any()
+    assert site.furniture_keys(found, documents, furniture, 2).all()
+
+
+@given(batches, least)
+def test_survey_keys(batch: list[plain.Page], least: int) -> None:
+    found, documents, furniture, hosts = arrays(batch)
+    sites = site.furniture_keys(found, documents, furniture, least)
+    keys = site.survey_keys(found, documents, furniture, hosts, sites)
+    assert Counter(keys.tolist()) == survey(batch, least)
+
+
+def survey(batch: list[plain.Page], least: int) -> Counter[int]:
+    return Counter(
+        chain.from_iterable(
+            plain.survey_keys(page, plain.furniture_keys(page, least)).elements() for page in batch
+        )
+    )
+
+
+@given(batches, least, st.integers(1, 5))
+def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> None:
+    """As the engine does it: only what is counted more than once is in the table."""
+    repeated = {key: count for key, count in survey(batch, least).items() if count > 1}
+    found, documents, furniture, hosts = arrays(batch)
+    sites = site.furniture_keys(found, documents, furniture, least)
+    table = site.count_table(
+        np.array(list(repeated), np.uint64), np.array(list(repeated.values()), np.int64)
+    )
+    counts = site.line_counts(found, documents, hosts, sites, few_pages, *table)
+    wanted = [
+        plain.line_counts(page, plain.furniture_keys(page, least), few_pages, repeated)
+        for page in batch
+    ]
+    assert counts.tolist() == list(chain.from_iterable(wanted))
+
+
+@given(st.dictionaries(hashes.filter(bool), st.integers(1, 9), max_size=40), st.lists(hashes))
+def test_the_table_is_a_dictionary(counts: dict[int, int], others: list[int]) -> None:
+    table = site.count_table(
+        np.array(list(counts), np.uint64), np.array(list(counts.values()), np.int64)
+    )
+    for key in [*counts, *others]:
+        assert site.look_up(*table, np.uint64(key)) == counts.get(key, 1)
+
+
+@given(st.sets(st.integers(1, 2**50), min_size=2, max_size=40))
+def test_keys_that_want_the_same_place_are_told_apart(numbers: set[int]) -> None:
+    keys = [number << 7 for number in sorted(numbers)]  # all at home at the first of 128 places
+    table = site.count_table(np.array(keys, np.uint64), np.arange(len(keys)) + 2)
+    assert [site.look_up(*table, np.uint64(key)) for key in keys] == list(range(2, len(keys) + 2))
+    assert site.look_up(*table, np.uint64((max(numbers) + 1) << 7)) == 1
+
+
+@given(hashes, hashes)
+def test_line_key(host: int, line: int) -> None:
+    assert int(site.line_key(np.uint64(host), np.uint64(line))) == plain.line_key(host, line)
+
+
+def test_lines_of_different_sites_have_keys_of_their_own() -> None:
+    keys = {plain.line_key(host, line) for host, line in product(range(20), range(20))}
+    assert len(keys) == 400
