@@ -16,10 +16,7 @@ Shingles = NDArray[np.uint32]
 Weights = NDArray[np.float32]
 
 NONE = -1
-MOSTLY, HARDLY = (
-    0.8,
-    0.2,
-)  # the share of a line from which it is an example of shared text, or of own
+MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
 
 
 @kernel
@@ -109,7 +106,7 @@ def _table(shingles: Shingles, begin: int, end: int) -> Shingles:
     table = np.zeros(size, np.uint32)
     for place in range(begin, end):
         at = _home(shingles[place], size)
-        while table[at] != 0 and table[at] != shingles[place]:  # noqa: PLR1714 - compiled
+        while table[at] != 0 and table[at] != shingles[place]:
             at = (at + 1) & (size - 1)
         table[at] = shingles[place]
     return table

@@ -144,7 +144,7 @@ class OwnText(Method):
         )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
-        return pc.greater_equal(features.column("amount"), self.options.few)
+        return pc.greater_equal(features.column("amount"), self.options.enough)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         shingles, places = ragged(features.column("shingles"))

@@ -53,3 +53,8 @@ class OwnTextOptions:
     furniture: int = option(8, "least number of furniture lines that tell a site", minimum=1)
     shingle: int = option(8, "units of a shingle: 4 words or 8 Han characters", minimum=2)
     sentences: int = option(8, "heaviest own sentences that become keys", minimum=0)
+
+    @property
+    def enough(self) -> float:
+        """Units of own text that a verdict needs: `few`, and a shingle at least."""
+        return max(self.few, float(self.shingle))

@@ -92,15 +92,17 @@ class Measured(NamedTuple):
 
 
 def relation(pair: Measured, options: OwnTextOptions) -> Relation:
-    """The verdict."""
-    if pair.amount < options.few:
+    """The verdict. Of two pages that have most of each other, neither is an excerpt."""
+    if pair.amount < options.enough:
         return Relation.UNDECIDED
     if pair.same_text:
         return Relation.SAME
     if pair.similarity >= pair.demand:
         return Relation.NEAR
-    if max(pair.left_share, pair.right_share) >= options.contained:
-        return Relation.CONTAINED if pair.left_share >= pair.right_share else Relation.CONTAINS
+    if pair.left_share >= options.contained > pair.right_share:
+        return Relation.CONTAINED
+    if pair.right_share >= options.contained > pair.left_share:
+        return Relation.CONTAINS
     if max(pair.left_share, pair.right_share) > 1.0 - options.near:
         return Relation.OVERLAP
     return Relation.DIFFERENT
