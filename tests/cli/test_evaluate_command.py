@@ -75,6 +75,8 @@ def test_a_method_that_fails_is_told_in_the_results(labelled: Path, tmp_path: Pa
     [
         (["--methods", "magic"], 2, "unknown method 'magic'"),
         (["--methods", "exact:paper"], 2, "exact has no paper preset"),
+        (["--methods", "exact:minimum_text=x"], 2, "is not a value of type int"),
+        (["--methods", "two-phase:paper:default"], 2, "one preset at most"),
         (["--methods", ","], 2, "name at least one method"),
         (["nowhere"], 1, "nowhere: a labelled set is a folder"),
     ],
@@ -86,3 +88,38 @@ def test_bad_requests_are_told_at_once(
     assert done.returncode == code
     assert message in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_floors_are_proposed_written_and_held(labelled: Path, tmp_path: Path) -> None:
+    floors, out = tmp_path / "floors.toml", tmp_path / "out"
+    arguments = [labelled, "--methods", "exact", "--out", out, "--floors", floors]
+    done = evaluate(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "floor of exact on little: 0.995" in done.stdout
+    assert not floors.exists()
+    assert evaluate(*arguments, "--raise-floors").returncode == 0
+    assert "f1 = 0.995" in floors.read_text()
+    (labelled / "truth.csv").write_text("id,article\na1,1\na2,2\na3,2\nb1,3\nb2,4\nc1,5\nd1,6\n")
+    done = evaluate(*arguments)
+    assert done.returncode == 1
+    assert "exact on little: F1 0.4 is below its floor 0.995" in done.stderr
+
+
+def test_raising_needs_a_file(labelled: Path, tmp_path: Path) -> None:
+    done = evaluate(labelled, "--out", tmp_path / "out", "--raise-floors")
+    assert done.returncode == 2
+    assert "--raise-floors needs the file" in done.stderr
+
+
+def test_papers_make_their_own_pages(labelled: Path, tmp_path: Path) -> None:
+    done = evaluate(labelled, "--papers", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "name no SET" in done.stderr
+    done = evaluate("--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "name a labelled set" in done.stderr
+    arguments = ["--paper", "word-table", "--fraction", "0.3", "--out", tmp_path / "out"]
+    done = evaluate(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "Ours (the paper's)" in done.stdout
+    assert (tmp_path / "out" / "papers.html").is_file()

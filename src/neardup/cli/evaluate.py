@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neardup.errors import NeardupError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from neardup.evaluate.floors import Floors, Results
 
 EXAMPLE = (
     "Examples:  [bold]neardup evaluate set --out measured[/bold]   "
@@ -19,19 +23,20 @@ EXAMPLE = (
 
 def evaluate(
     sets: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="SET...",
             help="Folders with pages (pages.jsonl.zst, .parquet, .warc.gz ...) and truth.csv: "
             "id, article, kind; or a, b and label or grade.",
         ),
-    ],
+    ] = None,
+    *,
     out: Annotated[Path, typer.Option(help="The folder to write the results to.")],
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods, with commas between; NAME:paper is the paper's rule as printed. "
-            "[default: all]"
+            help="Methods, with commas between; NAME:paper is the paper's rule as printed, "
+            "NAME:option=value has an option of its own. [default: all]"
         ),
     ] = None,
     duplicate_from: Annotated[
@@ -47,17 +52,45 @@ def evaluate(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads of each run. [default: all cores]")
     ] = None,
+    floors: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file of least F1s: exit code 1 when a method is below its own."),
+    ] = None,
+    raise_floors: Annotated[
+        bool, typer.Option("--raise-floors", help="Write higher floors where results allow them.")
+    ] = False,
+    papers: Annotated[
+        bool,
+        typer.Option("--papers", help="Run the papers' experiments on generated pages instead."),
+    ] = False,
+    paper: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD", help="Only the experiment of this method's paper."),
+    ] = None,
+    fraction: Annotated[
+        float, typer.Option(help="Share of the papers' numbers of pages, for a quick look.")
+    ] = 1.0,
 ) -> None:
     """Run methods on labelled sets: precision, recall, F1, B-cubed, adjusted Rand, time, memory.
 
     The folder gets results.json, results.csv, index.html and charts as PNG and SVG. Each run is
-    a process of its own; one that fails is told in the results.
+    a process of its own; one that fails is told in the results. --papers prints the figures of
+    the five papers beside ours, on pages generated at the papers' own scale.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import InterruptedRunError  # noqa: PLC0415
+    from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
     from neardup.evaluate.charts import charts_possible  # noqa: PLC0415
     from neardup.evaluate.evaluation import evaluate as run  # noqa: PLC0415
+    from neardup.evaluate.floors import read_floors  # noqa: PLC0415
 
+    if papers or paper:
+        _papers(paper, out, fraction, sets)
+        return
+    if not sets:
+        raise UsageError("name a labelled set, or ask for the papers' experiments: --papers")
+    if raise_floors and floors is None:
+        raise UsageError("--raise-floors needs the file: --floors FILE")
+    before = read_floors(floors) if floors and floors.exists() else {}
     named = None if methods is None else [name for name in methods.split(",") if name.strip()]
     with shown_progress() as progress:
         try:
@@ -77,6 +110,58 @@ def evaluate(
     if not charts_possible():
         typer.echo("no charts: pip install 'neardup[evaluate]' to have them")
     typer.echo(f"written to {out}; open {out / 'index.html'}")
+    if floors is not None:
+        _hold_to(floors, before, results, write=raise_floors)
+
+
+def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
+    """The papers' experiments, ours beside theirs."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
+    from rich.table import Table  # noqa: PLC0415
+
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415
+    from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
+    from neardup.evaluate.reproducing import FIGURES, cells, reproduce  # noqa: PLC0415
+
+    if sets:
+        raise UsageError("the papers' experiments make their own pages: name no SET")
+    with shown_progress() as progress:
+        try:
+            rows = reproduce(names, out, fraction=fraction, progress=progress)
+        except KeyboardInterrupt:
+            raise InterruptedRunError("interrupted; no results were written") from None
+    table = Table(title="Ours (the paper's)", title_justify="left")
+    for heading in ("method", "number", "of", *FIGURES):
+        table.add_column(heading.replace("_", " "), overflow="fold")
+    for row in rows:
+        table.add_row(*cells(row))
+    Console().print(table)
+    for why in dict.fromkeys(f"{row['experiment']}: {row['why']}" for row in rows if row["why"]):
+        typer.echo(f"short of the paper, {why}")
+    typer.echo(f"written to {out}; open {out / 'papers.html'}")
+
+
+def _hold_to(path: Path, before: Floors, results: Results, *, write: bool) -> None:
+    """Tell what is below its floor, and what could be higher."""
+    from neardup.evaluate.floors import broken, raised, write_floors  # noqa: PLC0415 - quick --help
+
+    after = raised(before, results)
+    higher = [key for key, floor in after.items() if floor != before.get(key)]
+    for name, method in higher:
+        old = before.get((name, method))
+        was = f"{old.f1} -> " if old else ""
+        typer.echo(f"floor of {method} on {name}: {was}{after[name, method].f1}")
+    if write and higher:
+        write_floors(path, after)
+        typer.echo(f"written to {path}")
+    elif higher:
+        typer.echo("these floors could be so high: --raise-floors writes them")
+    if lines := broken(before, results):
+        raise BrokenFloorError("\n".join(lines))
+
+
+class BrokenFloorError(NeardupError):
+    """A method is below what it has to reach."""
 
 
 def _show(name: str, methods: Mapping[str, Mapping[str, Any]]) -> None:

@@ -32,6 +32,7 @@ WORDS = {
     "report": "writing the report",
     "synth": "generating pages",
     "evaluate": "evaluating",
+    "papers": "running the papers' experiments",
     "tune": "trying thresholds",
 }
 COMPILING = "compiling kernels for this machine, once; later runs start at once"

@@ -35,9 +35,9 @@ def evaluate(
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Run every method on every set and write results.json, results.csv, index.html and charts.
 
-    A method is a name, or `name:paper`; none means all. A method that fails on a set is told in
-    the results and does not stop the others. `keep_results` leaves each run's folder under
-    `out/runs`.
+    A method is a name, `name:paper` or `name:option=value`; none means all. A method that fails
+    on a set is told in the results and does not stop the others. `keep_results` leaves each run's
+    folder under `out/runs`.
     """
     out = Path(out)
     asked = contenders(list(REGISTRY if methods is None else methods))
@@ -51,7 +51,7 @@ def evaluate(
         for each in labelled:
             results[each.name] = {}
             for contender in asked:
-                place = runs / each.name / contender.name.replace(":", "-")
+                place = runs / each.name / contender.folder
                 results[each.name][contender.name] = measure(each, contender, place, workers)
                 if not keep_results:
                     shutil.rmtree(place, ignore_errors=True)
@@ -80,7 +80,7 @@ def measure(
 ) -> dict[str, Any]:
     """The scores of one method on one set, with what it cost."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    outcome = run_alone(labelled.pages, contender, place, workers=workers)
+    outcome = run_alone(labelled.pages, contender, place, workers)
     cost = _cost(outcome)
     if outcome.result is None:
         return {"error": outcome.error, **cost}

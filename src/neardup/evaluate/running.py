@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,30 @@ from neardup.methods.base import make_method
 
 @dataclass(frozen=True)
 class Contender:
-    """A method as it is asked for: `name`, or `name:paper` for the paper's rule as printed."""
+    """A method as it is asked for: `name`, `name:paper` (the paper's rule as printed), and
+    options, as in `feature-code:paper:index=exact`."""
 
     name: str
     method: str
-    preset: str
+    preset: str = "default"
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def named(cls, text: str) -> Contender:
-        """From the command line; an unknown method or preset is told at once."""
-        method, _, preset = text.strip().partition(":")
-        make_method(method, preset=preset or "default")
-        return cls(text.strip(), method, preset or "default")
+        """From the command line; an unknown method, preset or option is told at once."""
+        method, *rest = text.strip().split(":")
+        options = dict(part.split("=", 1) for part in rest if "=" in part)
+        presets = [part for part in rest if "=" not in part]
+        if len(presets) > 1:
+            raise UsageError(f"{text}: one preset at most, not {' and '.join(presets)}")
+        preset = presets[0] if presets else "default"
+        make_method(method, options, preset=preset)
+        return cls(text.strip(), method, preset, options)
+
+    @property
+    def folder(self) -> str:
+        """Its name as a folder's."""
+        return self.name.replace(":", "-")
 
 
 @dataclass(frozen=True)
@@ -49,18 +61,12 @@ def contenders(names: list[str]) -> list[Contender]:
     return [Contender.named(name) for name in dict.fromkeys(names)]
 
 
-def run_alone(
-    pages: Path,
-    contender: Contender,
-    out: Path,
-    options: Mapping[str, object] | None = None,
-    workers: int | None = None,
-) -> Outcome:
+def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
     """`neardup dedup` over the pages in a new process; the result is left in `out`."""
     command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
     command += ["--method", contender.method, "--preset", contender.preset]
     command += [f"--workers={workers}"] if workers else []
-    for name, value in (options or {}).items():
+    for name, value in contender.options.items():
         command += ["--set", f"{name}={value}"]
     started = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:

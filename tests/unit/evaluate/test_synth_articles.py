@@ -103,8 +103,8 @@ def test_words_follow_zipf_and_articles_have_a_subject(code: str) -> None:
     [
         ("mirror", 1, 1),
         ("edited", 0.5, 0.99),
-        ("trimmed", 0.55, 0.95),
-        ("extended", 0.65, 0.98),
+        ("trimmed", 0.6, 0.97),
+        ("extended", 0.7, 0.98),
         ("reflowed", 0.75, 1),
         ("reordered", 0.6, 0.999),
     ],

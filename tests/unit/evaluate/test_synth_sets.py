@@ -53,6 +53,10 @@ def test_the_share_of_reprints_is_as_asked(share: float) -> None:
     assert 1 - np.mean(first) == pytest.approx(share, abs=0.03)
 
 
+def test_a_plan_without_forms_has_none() -> None:
+    assert KINDS.index("form") not in make_plan(20_000, 1, 0.3, forms=False).kind
+
+
 def test_pages_of_an_article_lie_far_apart() -> None:
     plan = make_plan(20_000, 1, 0.5)
     places = defaultdict(list)
@@ -94,6 +98,13 @@ def test_sites_have_templates_of_their_own_and_share_themes() -> None:
     assert max(Counter(themes).values()) > 1
     assert {theme.layout for theme in themes} == set(LAYOUTS)
     assert make_theme(1, "zh", 3) == make_theme(1, "zh", 3)
+
+
+@pytest.mark.parametrize(("code", "stop"), [("en", "."), ("zh", "。")])
+def test_templates_have_sentences_too(code: str, stop: str) -> None:
+    site = make_site(1, code, 0, 40)
+    assert all(line.endswith(stop) for template in site.templates for line in template.footer)
+    assert all(line.endswith(stop) for line in make_theme(1, code, 0).slogans)
 
 
 def shingled(page: Page, width: int = 5) -> set[tuple[str, ...]]:

@@ -11,6 +11,7 @@ from neardup.evaluate.synth.draws import Draws
 from neardup.evaluate.synth.language import SLOTS, TABLE, Language, language
 
 OWN_WORDS = 64  # words of each kind an article keeps to (it has a subject); see Draws.small
+SENTENCES = ("comments", "footers")  # forms that end with a full stop
 LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
 
 
@@ -64,7 +65,9 @@ class Writer:
     def form(self, name: str) -> str:
         """A text of one of the language's forms of that name: titles, comments, adverts ..."""
         form = self._draws.pick(self.language.forms[name])
-        return _capital(self.fill(form.text, form.slots))
+        # what is a sentence ends like one: methods that look at full stops must meet a site's own
+        stop = self.language.stop if name in SENTENCES else ""
+        return _capital(self.fill(form.text, form.slots)) + stop
 
 
 def _capital(text: str) -> str:

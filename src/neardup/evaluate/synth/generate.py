@@ -42,40 +42,40 @@ def synth(
     texts: bool = False,
     reprints: float = 0.5,
     days: int = 30,
+    forms: bool = True,
     workers: int = 1,
 ) -> Iterator[pa.RecordBatch]:
     """Labelled pages (`SCHEMA`), some at a time; `content` is HTML, or plain text with `texts`.
 
     The same arguments give the same pages, whatever `workers` is. `reprints` is the share of
-    pages that are not the first of their article; `days` the window of the articles' dates. With
-    several workers the calling script needs the usual `if __name__ == "__main__"` guard.
+    pages that are not the first of their article; `days` the window of the articles' dates;
+    `forms` puts in pages of figures as traps. With several workers the calling script needs the
+    usual `if __name__ == "__main__"` guard.
     """
-    settings = check_settings(pages, seed, language, length, days, reprints, texts=texts)
-    return batches(settings, reprints, as_batch, workers)
+    settings = Settings(pages, seed, language, length, days, reprints, texts, forms)
+    return batches(check_settings(settings), as_batch, workers)
 
 
-def check_settings(
-    pages: int, seed: int, language: str, length: str, days: int, reprints: float, *, texts: bool
-) -> Settings:
+def check_settings(settings: Settings) -> Settings:
     """The settings of a set, or an error that says which is wrong."""
-    if pages < 1 or days < 1:
+    if settings.pages < 1 or settings.days < 1:
         raise UsageError("a set has at least 1 page and 1 day")
-    if not 0 <= reprints <= 0.9:
-        raise UsageError(f"the share of reprints is from 0 to 0.9, not {reprints}")
+    if not 0 <= settings.reprints <= 0.9:
+        raise UsageError(f"the share of reprints is from 0 to 0.9, not {settings.reprints}")
     for name, value, known in (
-        ("language", language, LANGUAGES),
-        ("length", length, LENGTH_NAMES),
+        ("language", settings.language, LANGUAGES),
+        ("length", settings.length, LENGTH_NAMES),
     ):
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}; there are: {', '.join(known)}")
-    return Settings(pages, seed, language, length, days, texts)
+    return settings
 
 
 def batches(
-    settings: Settings, reprints: float, finish: Callable[[list[SynthPage]], Made], workers: int
+    settings: Settings, finish: Callable[[list[SynthPage]], Made], workers: int
 ) -> Iterator[Made]:
     """`finish` of each batch of pages, in order; workers do both, a few batches ahead."""
-    plan = make_plan(settings.pages, settings.seed, reprints)
+    plan = make_plan(settings.pages, settings.seed, settings.reprints, forms=settings.forms)
     starts = range(0, len(plan), BATCH)
     rows = (plan.rows(start, start + BATCH) for start in starts)
     make: Callable[[list[Row]], Made] = partial(_make, settings, finish)

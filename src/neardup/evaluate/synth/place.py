@@ -28,7 +28,9 @@ class Settings:
     language: str  # en, zh or both
     length: str  # short or normal
     days: int
+    reprints: float  # share of pages that are not the first of their article
     texts: bool  # plain text, no templates
+    forms: bool  # with pages of figures as traps
 
     @property
     def hosts(self) -> int:

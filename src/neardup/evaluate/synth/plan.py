@@ -72,10 +72,10 @@ class Plan:
         ]
 
 
-def make_plan(pages: int, seed: int, reprints: float) -> Plan:
+def make_plan(pages: int, seed: int, reprints: float, *, forms: bool = True) -> Plan:
     """The rows of so many pages; `reprints` is the share of pages that are not the first."""
     draws = Draws(seed, "plan")
-    sizes, types, parts = _groups(pages, draws, reprints)
+    sizes, types, parts = _groups(pages, draws, reprints, _FORM_SHARE if forms else 0.0)
     group = np.repeat(np.arange(sizes.size), sizes)[:pages]
     within = np.arange(pages) - np.repeat(np.cumsum(sizes) - sizes, sizes)[:pages]
     type_, per_copy = types[group], parts[group]
@@ -97,12 +97,12 @@ def make_plan(pages: int, seed: int, reprints: float) -> Plan:
 
 
 def _groups(
-    pages: int, draws: Draws, reprints: float
+    pages: int, draws: Draws, reprints: float, forms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For each group its number of pages, its type, and the pages of one publication."""
     made, counted = [], 0
     while counted < pages:
-        some = _some_groups(max(_FEW_GROUPS, pages // 8), draws, reprints)
+        some = _some_groups(max(_FEW_GROUPS, pages // 8), draws, reprints, forms)
         made.append(some)
         counted += int(some[0].sum())
     sizes, types, parts = (np.concatenate(column) for column in zip(*made, strict=True))
@@ -111,7 +111,7 @@ def _groups(
 
 
 def _some_groups(
-    count: int, draws: Draws, reprints: float
+    count: int, draws: Draws, reprints: float, forms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     wanted = reprints / (1 - reprints)  # reprints an article, on average
     mean = max(_MEAN_EXTRA, wanted)
@@ -120,11 +120,11 @@ def _some_groups(
     more = np.floor(np.log1p(-_uniform(draws, count)) / np.log1p(-1 / mean))
     sizes = 1 + np.where(has_any, 1 + more, 0).clip(max=LARGEST - 1)
     chance = _uniform(draws, count)
-    paginated = (chance >= _FORM_SHARE) & (chance < _FORM_SHARE + _PAGINATED_SHARE * reprints)
-    types = np.select([chance < _FORM_SHARE, paginated], [FORM, PAGINATED], ORDINARY)
+    paginated = (chance >= forms) & (chance < forms + _PAGINATED_SHARE * reprints)
+    types = np.select([chance < forms, paginated], [FORM, PAGINATED], ORDINARY)
     parts = np.where(types == PAGINATED, 2 + draws.raw(count) % np.uint64(2), 1).astype(np.int64)
-    forms = 4 + draws.raw(count) % np.uint64(8)
-    sizes = np.select([types == FORM, types == PAGINATED], [forms, 2 * parts], sizes)
+    filled = 4 + draws.raw(count) % np.uint64(8)  # times that a form is filled in
+    sizes = np.select([types == FORM, types == PAGINATED], [filled, 2 * parts], sizes)
     return sizes.astype(np.int64), types.astype(np.int64), parts
 
 

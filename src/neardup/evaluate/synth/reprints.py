@@ -42,8 +42,8 @@ def _edit(sentence: str, code: str, share: float, draws: Draws) -> str:
 
 
 def _trimmed(article: Article, draws: Draws) -> Article:
-    """The last tenth to three tenths left out."""
-    return _first(article, draws.between(0.7, 0.9))
+    """The last twelfth to quarter left out."""
+    return _first(article, draws.between(0.75, 0.92))
 
 
 def _excerpt(article: Article, draws: Draws) -> Article:
@@ -62,9 +62,9 @@ def _first(article: Article, share: float) -> Article:
 
 
 def _extended(article: Article, draws: Draws) -> Article:
-    """A tenth to three tenths more, before or after, in other words."""
+    """A twelfth to a quarter more, before or after, in other words."""
     writer = Writer(article.language, draws)
-    count = max(1, int(len(article.sentences) * draws.between(0.1, 0.3)))
+    count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
     more = group([writer.sentence() for _ in range(count)], lambda: 2 + draws.below(3))
     after = draws.chance(0.7)
     paragraphs = article.paragraphs + more if after else more + article.paragraphs

@@ -18,7 +18,7 @@ from neardup.engines.progress import Progress, Silent
 from neardup.engines.threads import default_workers
 from neardup.errors import UsageError
 from neardup.evaluate.synth.generate import as_batch, batches, check_settings
-from neardup.evaluate.synth.place import SynthPage
+from neardup.evaluate.synth.place import Settings, SynthPage
 from neardup.model import RawPage, Source
 from neardup.pages.original import WarcBytes
 from neardup.pages.packing import packer_of
@@ -53,6 +53,7 @@ def write_set(
     texts: bool = False,
     reprints: float = 0.5,
     days: int = 30,
+    forms: bool = True,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -62,7 +63,7 @@ def write_set(
     """
     if format not in NAMES:
         raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
-    settings = check_settings(pages, seed, language, length, days, reprints, texts=texts)
+    settings = check_settings(Settings(pages, seed, language, length, days, reprints, texts, forms))
     out, told = Path(out), progress or Silent()
     told.stage("synth", total=pages)
     pack = partial(_pack, format, texts)
@@ -74,9 +75,7 @@ def write_set(
         ):
             truth.write((",".join(COLUMNS) + "\n").encode())
             sink = _sink(format, stream, texts)
-            for packed, labels, count in batches(
-                settings, reprints, pack, workers or default_workers()
-            ):
+            for packed, labels, count in batches(settings, pack, workers or default_workers()):
                 sink.write(packed)
                 truth.write(labels)
                 told.advance(count)

@@ -1,0 +1,59 @@
+"""The papers' experiments: what is claimed, and ours set beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neardup.errors import UsageError
+from neardup.evaluate.papers import EXPERIMENTS
+from neardup.evaluate.reproducing import _falls_short, cells, reproduce
+from neardup.evaluate.running import Contender
+
+
+def test_the_experiments_have_the_papers_sizes_and_known_methods() -> None:
+    sizes = {name: {trial.pages for trial in each.trials} for name, each in EXPERIMENTS.items()}
+    assert sizes["edit-distance"] == {998}
+    assert sizes["two-phase"] == {50, 45, 35}
+    assert sizes["news-clusters"] == {928_518 + 1_545}
+    assert sizes["word-table"] == {100}
+    assert sizes["feature-code"] == {100, 500, 1000, 1500, 2000, 3000, 4000, 5000}
+    for experiment in EXPERIMENTS.values():
+        for name in experiment.contenders:
+            assert Contender.named(name).name == name
+
+
+def test_less_precision_and_more_seconds_fall_short() -> None:
+    ours = {"precision": 0.9, "total_seconds": 2.0}
+    assert _falls_short("precision", 0.95, ours)
+    assert not _falls_short("precision", 0.9, ours)
+    assert _falls_short("total_seconds", 1.0, ours)
+    assert not _falls_short("total_seconds", 3.0, ours)
+    assert _falls_short("recall", 0.1, {"error": "no"})
+
+
+def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
+    rows = reproduce(["two-phase"], tmp_path, fraction=0.5)
+    assert [(row["pages"], row["texts"]) for row in rows[::2]] == [
+        (25, False), (25, True), (22, False), (22, True), (20, False), (20, True),
+    ]  # fmt: skip
+    assert {row["method"] for row in rows} == {"two-phase:paper", "two-phase"}
+    assert rows[0]["claimed"]["precision"] == 0.8
+    assert all(bool(row["why"]) == bool(row["short_of"]) for row in rows)
+    assert cells(rows[0])[:3] == ["two-phase:paper", "25", "pages"]
+    assert cells(rows[0])[3].endswith("(0.8)")
+    report = json.loads((tmp_path / "papers.json").read_text())
+    assert report["results"] == rows
+    assert "cores" in report["machine"]
+    page = (tmp_path / "papers.html").read_text()
+    assert "Gupta, Dixit &amp; Sharma" in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["papers.html", "papers.json"]
+
+
+def test_bad_requests_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no experiment of a paper for 'exact'"):
+        reproduce(["exact"], tmp_path)
+    with pytest.raises(UsageError, match="--fraction is above 0"):
+        reproduce(None, tmp_path, fraction=0)
