@@ -32,8 +32,8 @@ def borrowing_kernel(function: Function) -> Function:
 
 
 def inlined_kernel(function: Function) -> Function:
-    """As `borrowing_kernel`, for the few that are called so often that the call itself counts."""
-    return cast(Function, numba.njit(inline="always", **_BORROWING)(function))
+    """As `borrowing_kernel`, for the few whose calls cost more than they do: arrays go by value."""
+    return cast(Function, numba.njit(forceinline=True, **_BORROWING)(function))
 
 
 def when_compiling(notify: Callable[[str], None]) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from neardup.kernels import scan_meta
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_attributes import (
     DATED,
     HIDDEN,
@@ -221,7 +222,7 @@ def _scan_html(
     end_block(text, marks, state)
 
 
-@kernel
+@inlined_kernel
 def _end_tag(
     data: Bytes, i: int, end: int, text: Bytes, marks: Marks, frames: Frames, state: State
 ) -> int:
@@ -242,7 +243,7 @@ def _end_tag(
     return after + 1
 
 
-@kernel
+@inlined_kernel
 def _start_tag(
     data: Bytes,
     i: int,

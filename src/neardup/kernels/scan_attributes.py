@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import (
     Bytes,
     find,
@@ -35,7 +34,7 @@ _ROLES |= {"contentinfo": 5}
 _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
 
 
-@inlined_kernel
+@kernel
 def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, int]:
     """The next attribute from i on: name start, name end, value start, value end, place after.
 

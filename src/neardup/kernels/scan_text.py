@@ -98,7 +98,7 @@ def enter_link(state: State) -> None:
     state[CONTEXT] |= LINK
 
 
-@inlined_kernel
+@kernel
 def set_context(text: Bytes, state: State, context: int) -> None:
     """Change the context; what was written in a link that ends now is counted."""
     before = state[CONTEXT] & (LINK | OUTER_LINK)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
     CONTEXT,
@@ -47,7 +46,7 @@ def new_frames() -> Frames:
     return np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
 
 
-@inlined_kernel
+@kernel
 def push(
     frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, flags: int, context: int
 ) -> None:
