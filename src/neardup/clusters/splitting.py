@@ -6,7 +6,8 @@ its centre: the member with the most verified neighbours. A member that is not i
 is judged against it; those that fail leave, and are clustered among themselves in the same way.
 
 Sister pages (of one host, say) may be in a cluster only if they are close to each other: a third
-page that is close to both must not join what was judged to be apart.
+page that is close to both must not join what was judged to be apart. And a page that has a closer
+neighbour than the centre goes where that neighbour goes.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def centred_clusters(
         centre = _centres(component, left, right)
         near = _similarity_to_centre(centre, left, right, similarity, closeness)
         taken = _without_rival_sisters(np.flatnonzero(near >= 0), centre, near, sisters, closeness)
+        taken = _without_closer_outside(taken, near, left, right, similarity)
         cluster[taken] = centre[taken]
         free = np.ones(count, bool)
         free[taken] = False
@@ -103,6 +105,18 @@ def _without_rival_sisters(
     if rival.any():
         stays[rival] = closeness(best_first[rival], nearest[rival]) >= 0
     return np.sort(best_first[stays])
+
+
+def _without_closer_outside(
+    member: Rows, near: Similarities, left: Rows, right: Rows, similarity: Similarities
+) -> Rows:
+    """The members that have no neighbour outside the cluster closer than its centre."""
+    outside = np.ones(near.size, bool)
+    outside[member] = False
+    closest = np.full(near.size, APART)
+    np.maximum.at(closest, left[outside[right]], similarity[outside[right]])
+    np.maximum.at(closest, right[outside[left]], similarity[outside[left]])
+    return member[closest[member] <= near[member]]
 
 
 def _mixed(numbers: Rows) -> NDArray[np.uint64]:

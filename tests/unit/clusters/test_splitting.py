@@ -75,8 +75,15 @@ def test_sisters_that_are_apart_are_not_joined_by_a_third_page() -> None:
     pairs = [(0, 1), (0, 2), (0, 3), (2, 3)]
     assert clusters(4, pairs, similarity=[0.9, 0.8, 0.7, 0.9]) == [0, 0, 0, 0]
     apart = clusters(4, pairs, sisters=[1, 2, 2, 1], similarity=[0.9, 0.8, 0.7, 0.9])
-    assert apart == [0, 0, 2, 0]
+    assert apart == [0, 0, 2, 2]  # 3 is closer to 2, which leaves, than to the centre
     assert clusters(4, pairs, {(1, 2)}, sisters=[1, 2, 2, 0]) == [0, 0, 0, 0]
+
+
+def test_a_page_goes_with_its_closest_neighbour() -> None:
+    pairs = [(0, 1), (0, 2), (0, 3), (3, 4)]
+    assert clusters(5, pairs, similarity=[0.8, 0.8, 0.8, 0.7]) == [0, 0, 0, 0, 4]
+    assert clusters(5, pairs, similarity=[0.8, 0.8, 0.8, 0.9]) == [0, 0, 0, 3, 3]
+    assert clusters(5, pairs, {(0, 4)}, similarity=[0.8, 0.8, 0.8, 0.9]) == [0] * 5
 
 
 def test_rival_sisters_form_a_cluster_of_their_own() -> None:
