@@ -64,15 +64,21 @@ def survey(batch: list[plain.Page], least: int) -> Counter[int]:
     )
 
 
+def count_table(
+    counts: dict[int, int],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]]:
+    """The table of counts, which wants its keys in order."""
+    keys = np.array(sorted(counts), np.uint64)
+    return site.count_table(keys, np.array([counts[int(key)] for key in keys], np.int64))
+
+
 @given(batches, least, st.integers(1, 5))
 def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> None:
-    """As the engine does it: only what is counted more than once is in the table."""
-    repeated = {key: count for key, count in survey(batch, least).items() if count > 1}
+    """As the engine does it: what is counted more than once is in the table, in order."""
+    repeated = {key: count for key, count in sorted(survey(batch, least).items()) if count > 1}
     found, documents, furniture, hosts = arrays(batch)
     sites = site.furniture_keys(found, documents, furniture, least)
-    table = site.count_table(
-        np.array(list(repeated), np.uint64), np.array(list(repeated.values()), np.int64)
-    )
+    table = count_table(repeated)
     counts = site.line_counts(found, documents, hosts, sites, few_pages, *table)
     wanted = [
         plain.line_counts(page, plain.furniture_keys(page, least), few_pages, repeated)
@@ -82,17 +88,16 @@ def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> Non
 
 
 @given(st.dictionaries(hashes.filter(bool), st.integers(1, 9), max_size=40), st.lists(hashes))
-def test_the_table_is_a_dictionary(counts: dict[int, int], others: list[int]) -> None:
-    table = site.count_table(
-        np.array(list(counts), np.uint64), np.array(list(counts.values()), np.int64)
-    )
+def test_the_table_is_a_dictionary(given: dict[int, int], others: list[int]) -> None:
+    counts = dict(sorted(given.items()))
+    table = count_table(counts)
     for key in [*counts, *others]:
         assert site.look_up(*table, np.uint64(key)) == counts.get(key, 1)
 
 
 @given(st.sets(st.integers(1, 2**50), min_size=2, max_size=40))
 def test_keys_that_want_the_same_place_are_told_apart(numbers: set[int]) -> None:
-    keys = [number << 7 for number in sorted(numbers)]  # all at home at the first of 128 places
+    keys = [number << 7 for number in sorted(numbers)]  # most in the first range
     table = site.count_table(np.array(keys, np.uint64), np.arange(len(keys)) + 2)
     assert [site.look_up(*table, np.uint64(key)) for key in keys] == list(range(2, len(keys) + 2))
     assert site.look_up(*table, np.uint64((max(numbers) + 1) << 7)) == 1

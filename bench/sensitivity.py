@@ -1,0 +1,166 @@
+"""own-text with each of its constants moved: F1 on the four labelled sets.
+
+    python -m bench.sensitivity [--data DIR]
+
+A constant moves either way by a fifth of its distance to the nearer bound: 0 and 1 for shares (also
+where the option allows less), 0 for what has no upper bound; whole numbers move by 1 at least.
+Pages are read and parsed once; what follows runs in memory, with the engine's own steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.clusters.splitting import APART, Rows, Similarities, centred_clusters
+from neardup.config import OptionInfo, build_options, describe_options
+from neardup.engines.deciding import find_candidates
+from neardup.engines.features import features_in_memory
+from neardup.engines.featuring import survey_of
+from neardup.evaluate.metrics import score
+from neardup.evaluate.truth import ClusterTruth, read_set
+from neardup.methods.own_text.method import OwnText
+from neardup.methods.own_text.options import OwnTextOptions
+from neardup.model import RawPage
+from neardup.pages import Limits, batches, read
+from neardup.text.parse import parse
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SETS = ["reprints-en", "reprints-zh", "versions-en", "versions-zh"]
+REQUIRED = 0.96
+STEP = 0.2
+
+
+@dataclass(frozen=True)
+class ParsedSet:
+    """The pages of a set in the order of their ids, and the truth about them."""
+
+    truth: ClusterTruth
+    pages: pa.RecordBatch
+
+    @property
+    def ids(self) -> list[str]:
+        ids: list[str] = self.pages["id"].to_pylist()
+        return ids
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How good a setting is on a set."""
+
+    f1: float
+    excerpts: int  # told to be contained in their article
+    all_excerpts: int
+
+
+def main(data: Path = DATA) -> dict[str, object]:
+    """Measure, print the table, and give the lowest F1."""
+    sets = {name: parse_set(data / name) for name in SETS}
+    print("| constant | value | " + " | ".join(SETS) + " | lowest | excerpts |")
+    print("|---" * (len(SETS) + 4) + "|", flush=True)
+    lowest: dict[str, float] = {}
+    for name, value in settings():
+        method = OwnText(build_options(OwnTextOptions, {name: value} if name else {}, owner=name))
+        outcomes = [measure(each, method) for each in sets.values()]
+        lowest[f"{name} = {value:g}" if name else "default"] = min(each.f1 for each in outcomes)
+        print(_row(name, value, outcomes), flush=True)
+    worst = min(lowest, key=lambda setting: lowest[setting])
+    print(f"\nLowest F1: {lowest[worst]:.4f}, at {worst}", flush=True)
+    return {"lowest_f1": lowest[worst], "at": worst, "required": REQUIRED}
+
+
+def _row(name: str, value: float, outcomes: list[Outcome]) -> str:
+    excerpts = sum(each.excerpts for each in outcomes)
+    cells = [f"`{name}`" if name else "default", f"{value:g}" if name else ""]
+    cells += [f"{each.f1:.4f}" for each in outcomes]
+    cells += [f"{min(each.f1 for each in outcomes):.4f}"]
+    cells += [f"{excerpts} of {sum(each.all_excerpts for each in outcomes)}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def settings() -> Iterator[tuple[str, float]]:
+    """The default, under no name, and each constant below and above it."""
+    yield "", 0.0
+    for info in describe_options(OwnTextOptions):
+        yield from ((info.name, value) for value in moved(info))
+
+
+def moved(info: OptionInfo) -> list[float]:
+    """The option's value a step below and above its default."""
+    default = float(str(info.default))
+    distance = default if info.maximum is None else min(default, info.maximum - default)
+    if info.type == "int":
+        step = max(round(STEP * distance), 1)
+        return [int(default) - step, int(default) + step]
+    return [round(default - STEP * distance, 6), round(default + STEP * distance, 6)]
+
+
+def parse_set(folder: Path) -> ParsedSet:
+    """A labelled set, read and parsed."""
+    labelled = read_set(folder)
+    assert isinstance(labelled.truth, ClusterTruth)
+    records = read([str(labelled.pages)], Limits())
+    raws = (record for record in records if isinstance(record, RawPage))
+    parsed = [parse(each) for each in batches(raws, 512, 8 * 1024**2)]
+    pages = pa.concat_batches(parsed).sort_by("id")
+    return ParsedSet(labelled.truth, pages)
+
+
+def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
+    """The whole method on a set, in memory."""
+    pages = labelled.pages
+    batch = method.features(pages, survey_of(method, pages))
+    features = features_in_memory(batch)
+    left, right = find_candidates(method, pa.Table.from_batches([batch]))
+
+    def judge(one: Rows, other: Rows) -> tuple[np.ndarray, Similarities]:
+        verdicts = method.judge(features.take(one), features.take(other))
+        return np.array(verdicts["relation"].to_pylist()), verdicts["similarity"].to_numpy(False)
+
+    def joins(relations: np.ndarray) -> np.ndarray:
+        return np.isin(relations, [str(each) for each in method.joins])
+
+    def closeness(one: Rows, other: Rows) -> Similarities:
+        relations, similarities = judge(one, other)
+        return np.where(joins(relations), similarities, APART)
+
+    relations, similarities = judge(left, right)
+    near = joins(relations)
+    labels = centred_clusters(
+        method.sisters(batch), left[near], right[near], similarities[near], closeness
+    )
+    clusters = {page: str(label) for page, label in zip(labelled.ids, labels, strict=True)}
+    excerpts = _excerpts(labelled, left, right, relations)
+    return Outcome(score(labelled.truth, clusters)["f1"], sum(excerpts), len(excerpts))
+
+
+def _excerpts(labelled: ParsedSet, left: Rows, right: Rows, relations: np.ndarray) -> list[bool]:
+    """For each excerpt whether it was told to be contained in the original of its article."""
+    truth, ids = labelled.truth, labelled.ids
+    pairs = zip(left.tolist(), right.tolist(), relations.tolist(), strict=True)
+    contained = set(
+        chain.from_iterable(
+            [(ids[a], ids[b])] * (said == "contained") + [(ids[b], ids[a])] * (said == "contains")
+            for a, b, said in pairs
+        )
+    )
+    originals = {
+        truth.articles[page]: page for page, kind in truth.kinds.items() if kind == "original"
+    }
+    return [
+        (page, originals[truth.articles[page]]) in contained
+        for page, kind in truth.kinds.items()
+        if kind == "excerpt" and truth.articles[page] in originals
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    main(parser.parse_args().data)
