@@ -41,19 +41,23 @@ def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
 
 
 def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Rows sorted by (key, row), and where each key's rows start, with the end of all as last."""
+    """Rows sorted by (key, row), and where each key's rows start, with the end of all as last.
+
+    Only keys that several rows have: most have one, and are not worth the second sort.
+    """
+    order = np.argsort(keys)
+    repeats = np.flatnonzero(np.diff(keys[order]) == 0)
+    shared = np.zeros(keys.size, bool)
+    shared[repeats] = shared[repeats + 1] = True
+    rows, keys = rows[order[shared]], keys[order[shared]]
     order = np.lexsort((rows, keys))
-    sorted_keys = keys[order]
-    changes = np.flatnonzero(sorted_keys[1:] != sorted_keys[:-1]) + 1
+    changes = np.flatnonzero(np.diff(keys)) + 1
     edges = [0, *([] if keys.size == 0 else [keys.size])]
     starts = np.concatenate([edges[:1], changes, edges[1:]]).astype(np.int64)
     return rows[order], starts
 
 
 def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Each pair once, in order."""
-    order = np.lexsort((right, left))
-    left, right = left[order], right[order]
-    new = np.ones(left.size, bool)
-    new[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
-    return left[new], right[new]
+    """Each pair once, in order; rows are below 2 ** 31."""
+    pairs = np.unique(left << 32 | right)
+    return pairs >> 32, pairs & 0xFFFFFFFF

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.clusters.growing import NEW, join_earlier
 from neardup.clusters.keeping import choose_kept
 from neardup.clusters.splitting import APART, centred_clusters
-from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
+from neardup.engines.deciding import PAIRS_AT_ONCE, Judged, judge_in_steps
 from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
@@ -83,7 +85,7 @@ def cluster_pages(
 
         def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
             verdicts = _judge(rule, features, one, other, run)
-            joined = np.isin(verdicts["relation"], rule.relations)
+            joined = pc.is_in(verdicts["relation"], pa.array(rule.relations)).to_numpy()
             return np.where(joined, verdicts["similarity"], APART)
 
         known = np.full(len(features), NEW)
@@ -107,10 +109,10 @@ def cluster_pages(
 def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
     """Relation and similarity of pairs, some at a time."""
 
-    def judge(start: int) -> pa.RecordBatch:
+    def judge(start: int) -> list[pa.RecordBatch]:
         here = slice(start, start + PAIRS_AT_ONCE)
-        verdicts = rule.judge(features.take(left[here]), features.take(right[here]))
-        return verdicts.select(TO_KEPT.names)
+        verdicts = judge_in_steps(rule.judge, features, left[here], right[here])
+        return [batch.select(TO_KEPT.names) for batch in verdicts]
 
     batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)
-    return pa.Table.from_batches(batches, TO_KEPT)
+    return pa.Table.from_batches(chain.from_iterable(batches), TO_KEPT)

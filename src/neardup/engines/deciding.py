@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +17,13 @@ from neardup.engines.earlier import Earlier, Judge, judging_the_rest, with_known
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
-from neardup.engines.work import Parts
+from neardup.engines.work import Parts, in_order_of_keys
 from neardup.methods.base import DecidesInOrder, MemoryState, Method, ProposesCandidates
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
 
 PAIRS_AT_ONCE = 16_384
+JUDGED_BYTES = 64_000_000  # of features that are judged at once, about
 KEY_BYTES = 16  # a row and its key
 
 
@@ -53,17 +54,19 @@ def decide(
     else:
         left, right = _candidates(method, features, run)
 
-        judge_pairs: Judge = lambda one, other: method.judge(  # noqa: E731
-            features.take(one), features.take(other)
-        )
+        def judge_pairs(left: Rows, right: Rows) -> pa.RecordBatch:
+            return pa.concat_batches(judge_in_steps(method.judge, features, left, right))
+
         if earlier is not None:
             known = earlier.known_pairs(spilled.ids)
             left, right = with_known(left, right, known, seen=earlier.labels != NEW)
-            judge_pairs = judging_the_rest(judge_pairs, known)
+            judge_some: Judge = judging_the_rest(judge_pairs, known)
+        else:
+            judge_some = judge_pairs
 
         def judge(start: int, count: int) -> pa.RecordBatch:
             here = slice(start, start + count)
-            return judge_pairs(left[here], right[here])
+            return judge_some(left[here], right[here])
 
     verdicts = run.parts("verdicts", VERDICTS)
     with run.stages("judge", total=left.size) as stage:
@@ -71,9 +74,30 @@ def decide(
         verdicts.fill(starts, lambda start: (judge(start, PAIRS_AT_ONCE), 0), run.workers, stage)
     relations, similarities = [np.empty(0, object)], [np.empty(0)]
     for batch in verdicts.each(["relation", "similarity"]):
-        relations.append(batch["relation"].to_numpy(zero_copy_only=False))
+        relations.append(names(batch["relation"]))
         similarities.append(batch["similarity"].to_numpy(zero_copy_only=False))
     return Judged(left, right, np.concatenate(relations), np.concatenate(similarities), verdicts)
+
+
+def names(column: pa.StringArray) -> NDArray[np.object_]:
+    """The strings of a column with few different ones, each of which is held once."""
+    encoded = column.dictionary_encode()
+    words = np.array(encoded.dictionary.to_pylist(), object)
+    found: NDArray[np.object_] = words[encoded.indices.to_numpy()]
+    return found
+
+
+def judge_in_steps(
+    judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch],
+    features: Features,
+    left: Rows,
+    right: Rows,
+) -> Iterator[pa.RecordBatch]:
+    """The verdicts on pairs, so many at a time that their features fit in memory."""
+    step = features.rows_within(JUDGED_BYTES // 2)
+    for start in range(0, max(left.size, 1), step):
+        here = slice(start, start + step)
+        yield judge(features.take(left[here]), features.take(right[here]))
 
 
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:
@@ -85,11 +109,12 @@ def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Row
     else:
         keys = run.parts("keys", KEYS, compressed=False)
         with run.stages("keys", total=len(features)) as stage:
-            keys.fill(features.each(), lambda item: (_keys(method, *item), 0), run.workers, stage)
+            batches = range(len(features.batches))
+            keys.fill(batches, lambda n: (_keys(method, features, n), 0), run.workers, stage)
         with run.stages("candidates") as stage:
             size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
             ranges = key_ranges(size, run.memory)
-            pairs.fill(ranges, lambda cut: (_pairs(method, keys.each(), *cut), 0), 1, stage)
+            pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
     columns = [(batch["left"].to_numpy(), batch["right"].to_numpy()) for batch in pairs.each()]
     left, right = (np.concatenate(sides) for sides in zip(*columns, strict=True))
     return distinct_pairs(left, right)
@@ -101,26 +126,25 @@ def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
         batch = method.candidates(features)
     else:
         (whole,) = features.combine_chunks().to_batches()
-        batch = _pairs(method, iter([method.keys(whole)]), 0, 2**64 - 1)
+        batch = _pairs(method, [method.keys(whole)])
     return batch["left"].to_numpy(), batch["right"].to_numpy()
 
 
-def _keys(method: Method, pages: Rows, features: pa.RecordBatch) -> pa.RecordBatch:
-    """The keys of some pages, by page number."""
-    keys = method.keys(features)
-    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
+def _keys(method: Method, features: Features, number: int) -> pa.RecordBatch:
+    """The keys of one batch of features, by page number."""
+    keys = method.keys(features.batches[number])
+    pages = features.pages[number][keys["row"].to_numpy()]
+    found = in_order_of_keys(pa.record_batch([pages, keys["key"]], schema=KEYS))
+    features.release(number)
+    return found
 
 
-def _pairs(
-    method: Method, batches: Iterator[pa.RecordBatch], first: int, last: int
-) -> pa.RecordBatch:
-    """The pairs that share a key from `first` to `last`."""
+def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """The pairs that share a key."""
     rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in batches:
-        key = batch["key"].to_numpy()
-        here = (key >= np.uint64(first)) & (key <= np.uint64(last))
-        rows.append(batch["row"].to_numpy()[here])
-        keys.append(key[here])
+        rows.append(batch["row"].to_numpy().copy())  # a copy, so that a mapped file is let go
+        keys.append(batch["key"].to_numpy().copy())
     pair_up = pairs_with_first if method.transitive else pairs_sharing_keys
     left, right = pair_up(np.concatenate(rows), np.concatenate(keys))
     return pa.record_batch([left, right], schema=PAIRS)

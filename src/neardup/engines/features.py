@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.int64]
 
+FEWEST_ROWS = 256  # are taken at once, whatever they take
+
 
 @dataclass
 class Features:
     """Feature batches, and which page each of their rows is about.
 
-    The batches may be views of mapped files: then only what is asked for is read, and `take`
-    gives the memory back when it has copied its rows.
+    The batches may be views of mapped files: then only what is asked for is read, and given back
+    after use, because mapped memory counts as this process's own until then.
     """
 
     schema: pa.Schema
@@ -40,9 +43,26 @@ class Features:
     def __len__(self) -> int:
         return self._batch.size
 
+    @cached_property
+    def row_bytes(self) -> int:
+        """What a page takes, on average."""
+        total: int = sum(batch.nbytes for batch in self.batches)
+        return total // max(len(self), 1) + 1
+
+    def rows_within(self, size: int) -> int:
+        """How many pages take about `size` bytes."""
+        return max(size // self.row_bytes, FEWEST_ROWS)
+
     def each(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
-        """The batches with the page numbers of their rows."""
-        return zip(self.pages, self.batches, strict=True)
+        """The batches with the page numbers of their rows, one after another."""
+        for number in range(len(self.batches)):
+            yield self.pages[number], self.batches[number]
+            self.release(number)
+
+    def release(self, number: int) -> None:
+        """Batch `number` is not needed for now: give back its memory, if it is mapped."""
+        if self.maps:
+            self.maps[number].madvise(mmap.MADV_DONTNEED)
 
     def take(self, pages: Rows) -> pa.RecordBatch:
         """The features of these pages, in this order, as one batch of its own."""
@@ -54,20 +74,18 @@ class Features:
         numbers, starts = np.unique(distinct >> 32, return_index=True)
         rows = np.split(distinct & 0xFFFFFFFF, starts[1:])
         taken = [
-            self.batches[number].take(pa.array(each))
-            for number, each in zip(numbers.tolist(), rows, strict=True)
+            self._rows_of(number, each) for number, each in zip(numbers.tolist(), rows, strict=True)
         ]
-        self._release(numbers)
         return _one_batch(taken).take(pa.array(place))
 
     def all(self) -> pa.Table:
         """The features of all pages, in the order of their numbers, in memory."""
         return pa.Table.from_batches([self.take(np.arange(len(self)))], self.schema)
 
-    def _release(self, numbers: NDArray[np.int64]) -> None:
-        """Mapped pages count as this process's memory until they are given back."""
-        for number in numbers.tolist() if self.maps else ():
-            self.maps[number].madvise(mmap.MADV_DONTNEED)
+    def _rows_of(self, number: int, rows: Rows) -> pa.RecordBatch:
+        taken = self.batches[number].take(pa.array(rows))
+        self.release(number)
+        return taken
 
 
 def _one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from neardup.engines.budget import key_ranges
 from neardup.engines.features import Features, mapped_features
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
-from neardup.engines.work import read_part
+from neardup.engines.work import in_order_of_keys, read_part
 from neardup.methods.base import Method, Survey, Surveys
 from neardup.schemas import COUNTS
 
@@ -54,17 +54,20 @@ def _pages_of(item: PartItem) -> pa.RecordBatch:
 
 def _survey(method: Surveys, spilled: Spilled, run: Run, earlier: list[pa.RecordBatch]) -> Survey:
     """What the method counts over all pages; all counts stay in the work folder."""
-    parts = run.parts("survey", COUNTS)
+    parts = run.parts("survey", COUNTS, compressed=False)
 
     def survey_part(item: PartItem) -> tuple[pa.RecordBatch, int]:
-        return method.survey(_pages_of(item)), 0
+        return in_order_of_keys(method.survey(_pages_of(item))), 0
+
+    def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+        return add_up([*parts.each_range(*cut), *earlier], *cut), 0
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
         parts.fill(spilled.each_part(), survey_part, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
         sums = run.parts(SURVEYED, COUNTS)
-        sums.fill(ranges, lambda cut: (add_up([*parts.each(), *earlier], *cut), 0), 1, stage)
+        sums.fill(ranges, add_up_range, 1, stage)
     return survey_from(len(spilled.ids), sums.each())
 
 
@@ -95,6 +98,17 @@ def add_up(
         here = (key >= np.uint64(first)) & (key <= np.uint64(last))
         keys.append(key[here])
         counts.append(batch["count"].to_numpy()[here])
-    distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
-    sums = np.bincount(place, np.concatenate(counts), distinct.size).astype(np.int64)
-    return pa.record_batch([distinct, sums], schema=COUNTS)
+    every_key, every_count = np.concatenate(keys), np.concatenate(counts)
+    order = np.argsort(every_key)
+    in_order = every_key[order]
+    firsts = np.flatnonzero(np.diff(in_order, prepend=~in_order[:1]))
+    sums = np.add.reduceat(every_count[order], firsts) if firsts.size else every_count
+    return pa.record_batch([in_order[firsts], sums], schema=COUNTS)
+
+
+def decidable_pages(method: Method, features: Features) -> NDArray[np.bool_]:
+    """For each page whether it has enough text for a verdict."""
+    decidable = np.zeros(len(features), bool)
+    for pages, batch in features.each():
+        decidable[pages] = method.decidable(batch).to_numpy(zero_copy_only=False)
+    return decidable

@@ -15,7 +15,7 @@ from neardup.clusters.keeping import policy_order
 from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.clustering import cluster_pages, join_rule
-from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
+from neardup.engines.deciding import PAIRS_AT_ONCE, Judged, names
 from neardup.engines.earlier import Earlier, Known, remembered_features
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
 from neardup.engines.progress import Progress, Silent
@@ -127,5 +127,5 @@ def _rejudged(known: Known, threshold: float, run: Run) -> Judged:
     with run.stages("judge", total=known.left.size) as stage:
         parts.fill(made, lambda batch: (batch, 0), 1, stage)
     table = pa.Table.from_batches(made, VERDICTS)
-    relations = table["relation"].to_numpy()
+    relations = np.concatenate([np.empty(0, object), *(names(each["relation"]) for each in made)])
     return Judged(known.left, known.right, relations, table["similarity"].to_numpy(), parts)

@@ -21,6 +21,7 @@ from neardup.schemas import COUNTS, PAGES
 PAGES_FILE = "remembered.parquet"
 SURVEY_FILE = "survey.parquet"
 ROWS_AT_ONCE = 4096
+TAKEN_BYTES = 64_000_000  # of features that are put in order at once, about
 
 
 def remembered_schema(method: Method) -> pa.Schema:
@@ -45,9 +46,8 @@ def write_remembered(folder: Path, method: Method, spilled: Spilled, features: F
 
 def _rows(method: Method, spilled: Spilled, features: Features) -> Iterator[pa.RecordBatch]:
     schema = remembered_schema(method)
-    for start in range(0, len(spilled.ids), ROWS_AT_ONCE):
+    for start, taken in _features_in_order(features):
         here = slice(start, start + ROWS_AT_ONCE)
-        taken = features.take(np.arange(len(spilled.ids))[here])
         columns = {
             "id": spilled.ids[here],
             **{name: spilled.pages[name][here].combine_chunks() for name in KEPT_COLUMNS},
@@ -57,8 +57,22 @@ def _rows(method: Method, spilled: Spilled, features: Features) -> Iterator[pa.R
         yield pa.record_batch(columns, schema=schema)
 
 
+def _features_in_order(features: Features) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The features of ROWS_AT_ONCE pages after another, and the number of the first.
+
+    As many as memory allows are taken together: the pages of each may lie in all parts.
+    """
+    together = -(-features.rows_within(TAKEN_BYTES) // ROWS_AT_ONCE) * ROWS_AT_ONCE
+    numbers = np.arange(len(features))
+    for first in range(0, len(features), together):
+        taken = features.take(numbers[first : first + together])
+        for start in range(0, taken.num_rows, ROWS_AT_ONCE):
+            yield first + start, taken[start : start + ROWS_AT_ONCE]
+
+
 def write_survey(folder: Path, counts: Iterator[pa.RecordBatch]) -> None:
     """Remember the counts of a survey."""
-    with pq.ParquetWriter(folder / SURVEY_FILE, COUNTS, compression="zstd") as writer:
+    options = {"use_dictionary": ["count"], "column_encoding": {"key": "DELTA_BINARY_PACKED"}}
+    with pq.ParquetWriter(folder / SURVEY_FILE, COUNTS, compression="zstd", **options) as writer:
         for batch in counts:
             writer.write_batch(batch)

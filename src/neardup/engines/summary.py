@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from neardup.engines.clustering import Clustering
 from neardup.engines.deciding import Judged
 from neardup.engines.features import Features
+from neardup.engines.featuring import decidable_pages
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.tables import REJECTED
@@ -50,7 +50,7 @@ def summarise(
         "options": dataclasses.asdict(method.options),
         "counts": {
             **_page_counts(spilled, clustering),
-            "undecided": _undecided(method, features),
+            "undecided": int((~decidable_pages(method, features)).sum()),
             "pairs": sum(n for name, n in relations.items() if name not in REJECTED),
             "rejected": sum(n for name, n in relations.items() if name in REJECTED),
         },
@@ -87,12 +87,6 @@ def _page_counts(spilled: Spilled, clustering: Clustering) -> dict[str, int]:
         "bytes": int(bytes_.sum()),
         "duplicate_bytes": int(bytes_[~clustering.is_kept].sum()),
     }
-
-
-def _undecided(method: Method, features: Features) -> int:
-    """Pages with too little text to tell."""
-    enough = sum(pc.sum(method.decidable(batch)).as_py() or 0 for _, batch in features.each())
-    return len(features) - int(enough)
 
 
 def _tally(values: Iterable[str]) -> dict[str, int]:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from neardup.engines import output
 from neardup.engines.clustering import Clustering
 from neardup.engines.deciding import Judged
-from neardup.engines.features import Features, Rows
+from neardup.engines.features import Features
+from neardup.engines.featuring import decidable_pages
 from neardup.engines.parsing import Spilled
 from neardup.engines.remembered import write_remembered
 from neardup.engines.run import Run
@@ -53,6 +54,7 @@ def clusters_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Every page once: its cluster, and what it is to the page that is kept."""
     member = np.cumsum(~clustering.is_kept) - 1  # its row in `to_kept`
+    decidable = decidable_pages(method, features)
     for start in range(0, len(spilled.ids), ROWS_AT_ONCE):
         here = slice(start, start + ROWS_AT_ONCE)
         is_kept = clustering.is_kept[here]
@@ -66,14 +68,13 @@ def clusters_rows(
             "similarity": _one(clustering.to_kept["similarity"].take(verdict)),
             "relation": pc.coalesce(
                 _one(clustering.to_kept["relation"].take(verdict)),
-                _alone(method, features, np.arange(len(spilled.ids))[here]),
+                _alone(pa.array(decidable[here])),
             ),
         }
         yield pa.record_batch(columns, schema=output.CLUSTERS)
 
 
-def _alone(method: Method, features: Features, pages: Rows) -> pa.Array:
-    decidable = method.decidable(features.take(pages))
+def _alone(decidable: pa.BooleanArray) -> pa.Array:
     return pc.if_else(decidable, pa.scalar(None, pa.string()), str(Relation.UNDECIDED))
 
 

@@ -102,8 +102,9 @@ def line_counts(
     hosts: Hashes,
     sites: Hashes,
     few_pages: int,
-    table_keys: Hashes,
-    table_counts: Offsets,
+    starts: NDArray[np.uint32],
+    keys: Hashes,
+    key_counts: Offsets,
 ) -> Offsets:
     """On how many pages of its site each line stands: of the host, or, where the host has fewer
     than `few_pages` pages, of the host or the pages with the same furniture, whichever is more.
@@ -113,45 +114,46 @@ def line_counts(
         host = hosts[document]
         on_host = 1
         if host:
-            on_host = look_up(table_keys, table_counts, mix(host ^ HOST_SALT))
+            on_host = look_up(starts, keys, key_counts, mix(host ^ HOST_SALT))
         for line in range(documents[document], documents[document + 1]):
             if on_host > 1:
                 key = line_key(host, lines[line])
-                counts[line] = look_up(table_keys, table_counts, key)
+                counts[line] = look_up(starts, keys, key_counts, key)
             if on_host >= few_pages:
                 continue
             for band in range(BANDS):
                 site = sites[document, band]
                 if site:
-                    found = look_up(table_keys, table_counts, line_key(site, lines[line]))
+                    found = look_up(starts, keys, key_counts, line_key(site, lines[line]))
                     counts[line] = max(counts[line], found)
     return counts
 
 
 @kernel
-def count_table(keys: Hashes, counts: Offsets) -> tuple[Hashes, Offsets]:
-    """An open-addressed table of counts by key, at most half full; 0 marks a free place."""
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    table_keys = np.zeros(size, np.uint64)
-    table_counts = np.ones(size, np.int64)
+def count_table(keys: Hashes, counts: Offsets) -> tuple[NDArray[np.uint32], Hashes, Offsets]:
+    """A table of counts by key, from keys in order: where the keys of each of equal ranges start.
+
+    There are as many ranges as keys. Keys are hashes, so a range holds about one.
+    """
+    ranges = max(len(keys), 1)
+    starts = np.zeros(ranges + 1, np.uint32)
     for number in range(len(keys)):
-        at = np.int64(keys[number] & np.uint64(size - 1))
-        while table_keys[at] != 0:
-            at = (at + 1) & (size - 1)
-        table_keys[at] = keys[number]
-        table_counts[at] = counts[number]
-    return table_keys, table_counts
+        starts[_range(keys[number], ranges) + 1] += np.uint32(1)
+    for number in range(ranges):
+        starts[number + 1] += starts[number]
+    return starts, keys, counts
 
 
 @kernel
-def look_up(table_keys: Hashes, table_counts: Offsets, key: np.uint64) -> int:
+def look_up(starts: NDArray[np.uint32], keys: Hashes, counts: Offsets, key: np.uint64) -> int:
     """The count of a key; 1 for one that is not in the table."""
-    size = len(table_keys)
-    at = np.int64(key & np.uint64(size - 1))
-    while table_keys[at] != 0:
-        if table_keys[at] == key:
-            return int(table_counts[at])
-        at = (at + 1) & (size - 1)
+    number = _range(key, len(starts) - 1)
+    for at in range(starts[number], starts[number + 1]):
+        if keys[at] == key:
+            return int(counts[at])
     return 1
+
+
+@kernel
+def _range(key: np.uint64, ranges: int) -> int:
+    return int(((key >> np.uint64(32)) * np.uint64(ranges)) >> np.uint64(32))

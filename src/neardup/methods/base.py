@@ -93,7 +93,7 @@ class Survey:
     counts: NDArray[np.int64]
 
     @cached_property
-    def table(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def table(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]]:
         """The counts as the table that kernels look up (`kernels.site.count_table`)."""
         return count_table(self.keys, self.counts)
 

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.engines.budget import key_ranges
+from neardup.engines.deciding import judge_in_steps
 from neardup.engines.features import features_in_memory, mapped_features
 from neardup.engines.featuring import add_up
 from neardup.engines.progress import Silent
 from neardup.engines.stages import Stage
-from neardup.engines.work import Parts
+from neardup.engines.work import Parts, in_order_of_keys
 from neardup.methods.base import Survey
-from neardup.schemas import COUNTS
+from neardup.schemas import COUNTS, KEYS
 
 SCHEMA = pa.schema([("page", pa.int64()), ("words", pa.list_(pa.string()))])
 
@@ -79,3 +81,38 @@ def test_counts_add_up_over_batches_and_ranges(
     survey = Survey(1, keys, counts)
     asked = np.array([*expected, 123], np.uint64)
     assert survey.count(asked).tolist() == [*expected.values(), max(1, expected.get(123, 1))]
+
+
+def test_a_range_of_keys_is_read_from_parts_in_order(tmp_path: Path) -> None:
+    keys = [[9, 1, 2**64 - 1], [], [5, 5, 0, 7]]
+    parts = Parts(tmp_path / "k", KEYS, compressed=False)
+
+    def part(some: list[int]) -> tuple[pa.RecordBatch, int]:
+        rows = pa.array(range(len(some)), pa.int64())
+        return in_order_of_keys(pa.record_batch([rows, pa.array(some, pa.uint64())], KEYS)), 0
+
+    parts.fill(keys, part, 1, Stage("keys", Silent()))
+    found = [each["key"].to_pylist() for each in parts.each_range(1, 7)]
+    assert found == [[1], [], [5, 5, 7]]
+    assert [each["row"].to_pylist() for each in parts.each_range(0, 2**64 - 1)] == [
+        [1, 0, 2],
+        [],
+        [2, 0, 1, 3],
+    ]
+
+
+def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neardup.engines.features.FEWEST_ROWS", 2)
+    monkeypatch.setattr("neardup.engines.deciding.JUDGED_BYTES", 1)
+    features = features_in_memory(batch([0, 1, 2, 3, 4]))
+    sizes = []
+
+    def judge(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        sizes.append(left.num_rows)
+        return pa.record_batch([left["page"], right["page"]], names=["left", "right"])
+
+    left, right = np.array([0, 0, 1, 2, 3]), np.array([1, 4, 2, 3, 4])
+    told = pa.Table.from_batches(judge_in_steps(judge, features, left, right))
+    assert sizes == [2, 2, 1]
+    assert told["left"].to_pylist() == left.tolist()
+    assert told["right"].to_pylist() == right.tolist()
