@@ -28,7 +28,7 @@ def find(data: Bytes, i: int, end: int, byte: int) -> int:
         word = _eight_bytes(data, np.uint64(i)) ^ pattern
         zeros = (word - LOW_BITS) & ~word & HIGH_BITS  # the lowest bit set marks the first match
         if zeros:
-            return i + np.int64(trailing_zeros(zeros) >> EIGHTH)  # type: ignore[no-any-return]
+            return i + np.int64(trailing_zeros(zeros) >> EIGHTH)
         i += 8
     while i < end and data[i] != byte:
         i += 1
