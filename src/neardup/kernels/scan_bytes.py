@@ -94,6 +94,6 @@ def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64)
     slot = key & mask
     while keys[slot] != 0:
         if keys[slot] == key:
-            return values[slot]  # type: ignore[no-any-return]
+            return values[slot]
         slot = (slot + np.uint64(1)) & mask
     return 0

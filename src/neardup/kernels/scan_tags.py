@@ -133,4 +133,4 @@ def foreign_number(tag: int, name: np.uint64) -> int:
     """The number of an element inside svg or math: never that of an HTML element of this name."""
     if tag == SVG or tag == MATH:
         return tag
-    return FIRST_UNKNOWN + np.int64(name & np.uint64(127))  # type: ignore[return-value]
+    return FIRST_UNKNOWN + np.int64(name & np.uint64(127))

@@ -167,7 +167,7 @@ def _before_character(text: Bytes, marks: Marks, state: State) -> int:
             state[POSITION] += 1
         state[SPACE] = 0
         state[WIDE] = 0
-    return state[POSITION]  # type: ignore[no-any-return]
+    return state[POSITION]
 
 
 @kernel
