@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.engines.packed_lists import long_lists, pack, unpack
+
 Rows = NDArray[np.int64]
 
 FEWEST_ROWS = 256  # are taken at once, whatever they take
@@ -31,6 +33,8 @@ class Features:
     maps: Sequence[mmap.mmap] = ()
     _batch: NDArray[np.int32] = field(init=False)
     _row: NDArray[np.int32] = field(init=False)
+    _long: list[str] = field(init=False)  # columns of long lists
+    _packed: list[pa.RecordBatch] = field(init=False)  # the batches, with those packed
 
     def __post_init__(self) -> None:
         count = max((int(pages.max(initial=-1)) for pages in self.pages), default=-1) + 1
@@ -39,6 +43,8 @@ class Features:
         for number, pages in enumerate(self.pages):
             self._batch[pages] = number
             self._row[pages] = np.arange(pages.size)
+        self._long = long_lists(self.schema, self.batches)
+        self._packed = [pack(batch, self._long) for batch in self.batches]
 
     def __len__(self) -> int:
         return self._batch.size
@@ -76,14 +82,14 @@ class Features:
         taken = [
             self._rows_of(number, each) for number, each in zip(numbers.tolist(), rows, strict=True)
         ]
-        return _one_batch(taken).take(pa.array(place))
+        return unpack(_one_batch(taken).take(pa.array(place)), self.schema, self._long)
 
     def all(self) -> pa.Table:
         """The features of all pages, in the order of their numbers, in memory."""
         return pa.Table.from_batches([self.take(np.arange(len(self)))], self.schema)
 
     def _rows_of(self, number: int, rows: Rows) -> pa.RecordBatch:
-        taken = self.batches[number].take(pa.array(rows))
+        taken = self._packed[number].take(pa.array(rows))
         self.release(number)
         return taken
 

@@ -98,16 +98,19 @@ def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch
     return rows
 
 
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _lines(batch: pa.RecordBatch) -> Iterator[str]:
     for row in batch.to_pylist():
-        yield json.dumps(row, ensure_ascii=False) + "\n"
+        yield _as_json(row) + "\n"
 
 
 def _lines_with_evidence(batch: pa.RecordBatch) -> Iterator[str]:
     """Evidence is JSON already: it goes in as it is."""
     others = batch.drop_columns(["evidence"]).to_pylist()
     for row, evidence in zip(others, batch["evidence"].to_pylist(), strict=True):
-        yield f'{json.dumps(row, ensure_ascii=False)[:-1]}, "evidence": {evidence}}}\n'
+        yield f'{_as_json(row)[:-1]}, "evidence": {evidence}}}\n'
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:

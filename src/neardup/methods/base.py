@@ -182,9 +182,12 @@ def verdicts(
     )
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 def evidence_json(evidence: Mapping[str, object]) -> str:
     """One line of JSON, the same bytes for the same evidence."""
-    return json.dumps(evidence, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(evidence)
 
 
 # name -> module and class. A method's module is imported only when the method is asked for.

@@ -190,10 +190,10 @@ class OwnText(Method):
                 None if each is Relation.UNDECIDED else pair.similarity
                 for each, pair in zip(said, pairs, strict=True)
             ],
-            [
+            (
                 evidence(each, pair, *texts)
                 for each, pair, texts in zip(said, pairs, examples, strict=True)
-            ],
+            ),
         )
 
 
