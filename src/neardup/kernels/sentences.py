@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import borrowing_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
 
 LONGEST = 7  # letters of an abbreviation; as many as a packed word has room for
@@ -113,7 +113,7 @@ def _spans(
     return starts, ends
 
 
-@kernel
+@borrowing_kernel
 def _scan(
     data: NDArray[np.uint8],
     begin: int,
@@ -183,14 +183,14 @@ def _scan(
     return found
 
 
-@kernel
+@borrowing_kernel
 def _class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> np.uint8:
     if code < 0x80:  # two returns: half again as fast as one place that both ways lead to
         return pages[code]  # type: ignore[no-any-return]
     return pages[int(index[code >> 8]) << 8 | code & 255]  # type: ignore[no-any-return]
 
 
-@kernel
+@borrowing_kernel
 def _strength(code: int, before: np.uint8) -> int:
     """Whether a character ends a sentence: always, before a space, or never."""
     if code in (STOP, EXCLAMATION, QUESTION, ELLIPSIS):
@@ -203,7 +203,7 @@ def _strength(code: int, before: np.uint8) -> int:
     return 0
 
 
-@kernel
+@borrowing_kernel
 def _is_among(code: int, codes: NDArray[np.int64]) -> bool:
     for each in codes:
         if each == code:
@@ -211,7 +211,7 @@ def _is_among(code: int, codes: NDArray[np.int64]) -> bool:
     return False
 
 
-@kernel
+@borrowing_kernel
 def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool]:
     """Past the terminators and closing quotes from `at` on; whether one of them ends always."""
     strong = False
@@ -225,7 +225,7 @@ def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool
     return at, strong
 
 
-@kernel
+@borrowing_kernel
 def _may_end(
     data: NDArray[np.uint8],
     terminator: int,
@@ -253,7 +253,7 @@ def _may_end(
     return True
 
 
-@kernel
+@borrowing_kernel
 def _is_inner_stop(
     data: NDArray[np.uint8],
     begin: int,
@@ -293,7 +293,7 @@ def _is_inner_stop(
     return _is_among(word, NUMBERED) and _digit_follows(data, stop + 1, end, index, pages)
 
 
-@kernel
+@borrowing_kernel
 def _digit_follows(
     data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
 ) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import borrowing_kernel as kernel
 
 STRIDE = 32
 REPLACEMENT = 0xFFFD
@@ -69,8 +69,9 @@ def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
     """The next place from `at` on with a byte that is not ASCII, or `end`."""
     while at + STRIDE <= end:
         together = np.uint8(0)
+        base = np.uint64(at)  # unsigned: no check for indices from the end, which bars vectors
         for step in range(STRIDE):  # the compiler makes one vector operation of it
-            together |= data[at + step]
+            together |= data[base + np.uint64(step)]
         if together >= 0x80:
             break
         at += STRIDE

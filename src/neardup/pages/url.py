@@ -106,6 +106,8 @@ def believable_canonical(page_url: str, declared: str, base: str = "") -> str:
 
 def _resolve(page_url: str, declared: str, base: str) -> str:
     declared, base = declared.strip(_EDGES), base.strip(_EDGES)
+    if declared.startswith(("http://", "https://")):
+        return declared  # joining would change nothing, slowly
     try:
         return urljoin(urljoin(page_url, base), declared) if declared else ""
     except ValueError:
