@@ -5,6 +5,9 @@ copies of each other) or boilerplate (a line that unrelated pages share). Pairin
 hot key with the next few only keeps the work linear and loses nothing that matters: copies form a
 chain that is joined all the same, and near-duplicates that share boilerplate share their own keys
 as well.
+
+Pages that have many keys each may share one by chance: a turn of phrase. Such pairs grow with the
+square of the pages, while near-duplicates share many keys; `without_most_chance_pairs` bounds them.
 """
 
 from __future__ import annotations
@@ -20,14 +23,50 @@ HOT = 256  # pages that share a key before it is hot: then 32,640 pairs become 4
 REACH = 16  # how many pages after it, by number, a page of a hot key is paired with
 
 
-def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Every pair of rows that shares a key, once, smaller row first, in order.
+def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows, Rows]:
+    """Every pair of rows that shares a key, once, smaller row first, in order; and how many keys
+    it shares.
 
     Of hot keys only some: see above.
     """
     rows, starts = _groups(rows, keys)
     left, right = pairs_within_groups(rows, starts, HOT, REACH)
-    return distinct_pairs(left, right)
+    return added_up(left, right, np.ones(left.size, np.int64))
+
+
+def added_up(left: Rows, right: Rows, shared: Rows) -> tuple[Rows, Rows, Rows]:
+    """Each pair once, in order, with the sum of its shared keys; rows are below 2 ** 31."""
+    pairs = left << 32 | right
+    order = np.argsort(pairs)
+    pairs = pairs[order]
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    sums = np.add.reduceat(shared[order], firsts) if firsts.size else shared
+    return pairs[firsts] >> 32, pairs[firsts] & 0xFFFFFFFF, sums
+
+
+def without_most_chance_pairs(
+    left: Rows, right: Rows, shared: Rows, most: int
+) -> tuple[Rows, Rows]:
+    """The pairs, without those that share one key only and are not among the first `most` such
+    pairs of both their rows, in an order that follows nothing in the pages.
+    """
+    single = np.flatnonzero(shared == 1)
+    pairs = (left[single] << 32 | right[single]).astype(np.uint64)
+    mixed = (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15)
+    stays = np.ones(left.size, bool)
+    for side in (left[single], right[single]):
+        stays[single[_ranks(side, mixed) >= most]] = False
+    return left[stays], right[stays]
+
+
+def _ranks(rows: Rows, by: NDArray[np.uint64]) -> Rows:
+    """The place of each entry among those of the same row."""
+    order = np.lexsort((by, rows))
+    new = np.diff(rows[order], prepend=-1) != 0
+    places = np.arange(rows.size)
+    ranks = np.empty(rows.size, np.int64)
+    ranks[order] = places - np.maximum.accumulate(np.where(new, places, 0))
+    return ranks
 
 
 def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:

@@ -10,7 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.candidates.grouping import distinct_pairs, pairs_sharing_keys, pairs_with_first
+from neardup.candidates.grouping import (
+    added_up,
+    pairs_sharing_keys,
+    pairs_with_first,
+    without_most_chance_pairs,
+)
 from neardup.clusters.growing import NEW
 from neardup.engines.budget import key_ranges
 from neardup.engines.earlier import Earlier, Judge, judging_the_rest, with_known
@@ -25,6 +30,7 @@ from neardup.schemas import KEYS, PAIRS, VERDICTS
 PAIRS_AT_ONCE = 16_384
 JUDGED_BYTES = 64_000_000  # of features that are judged at once, about
 KEY_BYTES = 16  # a row and its key
+SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 
 
 @dataclass(frozen=True)
@@ -101,33 +107,43 @@ def judge_in_steps(
 
 
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:
-    pairs = run.parts("pairs", PAIRS)
+    pairs = run.parts("pairs", SHARING)
     if isinstance(method, ProposesCandidates):
         with run.stages("candidates") as stage:
             propose = method.candidates
-            pairs.fill([None], lambda _: (propose(features.all()), 0), 1, stage)
-    else:
-        keys = run.parts("keys", KEYS, compressed=False)
-        with run.stages("keys", total=len(features)) as stage:
-            batches = range(len(features.batches))
-            keys.fill(batches, lambda n: (_keys(method, features, n), 0), run.workers, stage)
-        with run.stages("candidates") as stage:
-            size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
-            ranges = key_ranges(size, run.memory)
-            pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
-    columns = [(batch["left"].to_numpy(), batch["right"].to_numpy()) for batch in pairs.each()]
-    left, right = (np.concatenate(sides) for sides in zip(*columns, strict=True))
-    return distinct_pairs(left, right)
+            pairs.fill([None], lambda _: (_sharing(propose(features.all())), 0), 1, stage)
+            return _chosen(method, pairs.each())
+    keys = run.parts("keys", KEYS, compressed=False)
+    with run.stages("keys", total=len(features)) as stage:
+        batches = range(len(features.batches))
+        keys.fill(batches, lambda n: (_keys(method, features, n), 0), run.workers, stage)
+    with run.stages("candidates") as stage:
+        size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
+        ranges = key_ranges(size, run.memory)
+        pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
+        return _chosen(method, pairs.each())
+
+
+def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows]:
+    """The pairs that are worth judging, each once, in order."""
+    columns = [[column.to_numpy() for column in batch.columns] for batch in batches]
+    left, right, shared = added_up(*map(np.concatenate, zip(*columns, strict=True)))
+    if method.chance_pairs is None:
+        return left, right
+    return without_most_chance_pairs(left, right, shared, method.chance_pairs)
+
+
+def _sharing(pairs: pa.RecordBatch) -> pa.RecordBatch:
+    """Pairs that were found in another way than by their keys."""
+    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
 
 
 def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
     """Candidate pairs among features that are all in memory."""
     if isinstance(method, ProposesCandidates):
-        batch = method.candidates(features)
-    else:
-        (whole,) = features.combine_chunks().to_batches()
-        batch = _pairs(method, [method.keys(whole)])
-    return batch["left"].to_numpy(), batch["right"].to_numpy()
+        return _chosen(method, [_sharing(method.candidates(features))])
+    (whole,) = features.combine_chunks().to_batches()
+    return _chosen(method, [_pairs(method, [method.keys(whole)])])
 
 
 def _keys(method: Method, features: Features, number: int) -> pa.RecordBatch:
@@ -140,14 +156,16 @@ def _keys(method: Method, features: Features, number: int) -> pa.RecordBatch:
 
 
 def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """The pairs that share a key."""
+    """The pairs that share a key, and how many."""
     rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in batches:
         rows.append(batch["row"].to_numpy().copy())  # a copy, so that a mapped file is let go
         keys.append(batch["key"].to_numpy().copy())
-    pair_up = pairs_with_first if method.transitive else pairs_sharing_keys
-    left, right = pair_up(np.concatenate(rows), np.concatenate(keys))
-    return pa.record_batch([left, right], schema=PAIRS)
+    if method.transitive:
+        firsts = pairs_with_first(np.concatenate(rows), np.concatenate(keys))
+        return _sharing(pa.record_batch(list(firsts), schema=PAIRS))
+    sharing = pairs_sharing_keys(np.concatenate(rows), np.concatenate(keys))
+    return pa.record_batch(list(sharing), schema=SHARING)
 
 
 def _decide_in_order(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ def _survey(method: Surveys, spilled: Spilled, run: Run, earlier: list[pa.Record
         return in_order_of_keys(method.survey(_pages_of(item))), 0
 
     def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
-        return add_up([*parts.each_range(*cut), *earlier], *cut), 0
+        return add_up(chain(parts.each_range(*cut), earlier), *cut), 0
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
         parts.fill(spilled.each_part(), survey_part, run.workers, stage)

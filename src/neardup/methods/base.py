@@ -52,6 +52,9 @@ class Method(ABC):
     ] = {}  # options that give the paper's rule as printed
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
     transitive: ClassVar[bool] = False  # a shared key is the verdict: one pair a page will do
+    # Where near pages share many keys: how many pairs with one shared key a page may be in, at most
+    # (on either side of them). Such pairs grow with the square of the pages. None: all are judged.
+    chance_pairs: ClassVar[int | None] = None
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.candidates.grouping import HOT, REACH, pairs_sharing_keys, pairs_with_first
+from neardup.candidates.grouping import (
+    HOT,
+    REACH,
+    added_up,
+    pairs_sharing_keys,
+    pairs_with_first,
+    without_most_chance_pairs,
+)
 from neardup.kernels.union_find import connected_components
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
@@ -22,7 +30,7 @@ def columns(keyed: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 def test_every_pair_that_shares_a_key_comes_once_and_in_order(
     keyed: list[tuple[int, int]],
 ) -> None:
-    left, right = pairs_sharing_keys(*columns(keyed))
+    left, right, _ = pairs_sharing_keys(*columns(keyed))
     by_key: dict[int, set[int]] = {}
     for row, key in keyed:
         by_key.setdefault(key, set()).add(row)
@@ -49,7 +57,7 @@ def test_a_group_of_n_is_told_by_n_minus_one_pairs(size: int) -> None:
 
 def test_a_hot_key_makes_linearly_many_pairs_and_still_joins_all() -> None:
     size = 20 * HOT
-    left, right = pairs_sharing_keys(np.arange(size), np.full(size, 7, np.uint64))
+    left, right, _ = pairs_sharing_keys(np.arange(size), np.full(size, 7, np.uint64))
     assert left.size < size * REACH
     assert not connected_components(size, left, right).any()
 
@@ -58,5 +66,27 @@ def test_near_duplicates_among_boilerplate_are_found_by_their_own_key() -> None:
     size = 20 * HOT
     rows = np.concatenate([np.arange(size), [3, size - 5]])
     keys = np.concatenate([np.full(size, 7), [9, 9]]).astype(np.uint64)
-    left, right = pairs_sharing_keys(rows, keys)
+    left, right, _ = pairs_sharing_keys(rows, keys)
     assert (3, size - 5) in set(zip(left.tolist(), right.tolist(), strict=True))
+
+
+def test_how_many_keys_a_pair_shares() -> None:
+    rows = np.array([1, 2, 3, 1, 2, 5])
+    left, right, shared = pairs_sharing_keys(rows, np.array([7, 7, 7, 8, 8, 9], np.uint64))
+    assert list(zip(left, right, shared, strict=True)) == [(1, 2, 2), (1, 3, 1), (2, 3, 1)]
+    again = added_up(*(np.concatenate([each, each]) for each in (left, right, shared)))
+    assert again[2].tolist() == [4, 2, 2]
+
+
+def test_a_page_is_in_few_pairs_by_chance_and_in_all_others() -> None:
+    left, right = (side.ravel() for side in np.triu_indices(40, 1))
+    shared = np.where((left + right) % 5 == 0, 3, 1)
+    found = without_most_chance_pairs(left, right, shared, 2)
+    pairs = set(zip(*(side.tolist() for side in found), strict=True))
+    many = {(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True) if (a + b) % 5 == 0}
+    assert many < pairs
+    few = pairs - many
+    assert max(Counter(a for a, _ in few).values()) == 2
+    assert max(Counter(b for _, b in few).values()) == 2
+    everything = without_most_chance_pairs(left, right, shared, 40)
+    assert np.array_equal(everything, (left, right))

@@ -54,6 +54,7 @@ class OwnText(Method):
     paper = "neardup's own, the default"
     languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
     cost = "linear in text; a verdict costs the two texts"
+    chance_pairs = 2
     Options = OwnTextOptions
     options: OwnTextOptions
 
