@@ -142,17 +142,25 @@ def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
     """Candidate pairs among features that are all in memory."""
     if isinstance(method, ProposesCandidates):
         return _chosen(method, [_sharing(method.candidates(features))])
-    (whole,) = features.combine_chunks().to_batches()
-    return _chosen(method, [_pairs(method, [method.keys(whole)])])
+    batches = features.to_batches()
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    keys = [
+        _numbered(method.keys(batch), np.arange(start, start + batch.num_rows))
+        for start, batch in zip(starts[:-1].tolist(), batches, strict=True)
+    ]
+    return _chosen(method, [_pairs(method, keys)])
 
 
 def _keys(method: Method, features: Features, number: int) -> pa.RecordBatch:
     """The keys of one batch of features, by page number."""
-    keys = method.keys(features.batches[number])
-    pages = features.pages[number][keys["row"].to_numpy()]
-    found = in_order_of_keys(pa.record_batch([pages, keys["key"]], schema=KEYS))
+    keys = _numbered(method.keys(features.batches[number]), features.pages[number])
     features.release(number)
-    return found
+    return in_order_of_keys(keys)
+
+
+def _numbered(keys: pa.RecordBatch, pages: Rows) -> pa.RecordBatch:
+    """Keys by page number instead of row."""
+    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
 
 
 def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
