@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 DEFAULT_MEMORY = 4 * 1000**3
-SHARE = 0.2  # of the memory allowed, for one pass over keys; the rest is pages, ids and libraries
+SHARE = 0.1  # of the memory allowed, for one pass over keys; the rest is pages, ids and libraries
 
 
 def key_ranges(size: int, memory: int) -> Iterator[tuple[int, int]]:
