@@ -1,0 +1,181 @@
+"""From texts to clusters against other libraries, one thread each, English and Chinese.
+
+    python -m bench.clusters_from_text [--full]
+
+20,000 generated documents of each language, and with --full 200,000. Two figures are ours:
+"neardup in memory" goes from texts in memory to clusters in memory, as the peers do (lines, survey,
+features, keys, candidates, every candidate judged with its evidence, clusters around centres);
+"neardup dedup" is the whole run of the engine from a Parquet file to a result folder: reading,
+parsing as any page (charset, language, script, sentences), spilling, writing. Kernels are
+compiled before the clock starts. Ratios are of processor time, because other work on the machine
+must not count; wall-clock seconds are told as well.
+
+Peers that another Python has are found there: NEARDUP_PEERS=/path/to/python[:/another] (text-dedup
+wants other versions of our own dependencies). `bench/peers.py` says how each is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from bench.peers import PEERS
+from neardup.clusters.splitting import APART, centred_clusters
+from neardup.engines.clustering import join_rule
+from neardup.engines.deciding import find_candidates, judge_in_steps
+from neardup.engines.features import Features
+from neardup.engines.featuring import add_up, survey_from
+from neardup.engines.local import dedup
+from neardup.methods.own_text.method import OwnText
+
+SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
+TARGETS = {"gaoya": 5, "rensa": 10, "text_dedup": 50, "datatrove": 50}
+LINE_COLUMNS = {"kinds": np.uint8, "regions": np.uint8, "link_shares": np.float32}
+TEXTS = pa.schema([("id", pa.string()), ("text", pa.string())])
+ONE_THREAD = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
+    """Figures by language and size."""
+    pa.set_cpu_count(1)
+    sizes = [SIZE, FULL_SIZE] if full else [SIZE]
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            f"{language}, {size:,} documents": measure_all(Path(folder), language, size)
+            for size in sizes
+            for language in ("en", "zh")
+        }
+
+
+def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
+    """Everyone on the same documents."""
+    path = work / f"{language}-{size}.parquet"
+    write_texts(path, language, size)
+    texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
+    in_memory(texts[:AT_ONCE])  # compiles the kernels
+    measured = {
+        "neardup in memory": timed(lambda: in_memory(texts)),
+        "neardup dedup": timed(lambda: whole_run(path, work / "out")),
+        **{name: run_peer(name, path, language) for name in PEERS},
+    }
+    ours = measured["neardup in memory"]["processor_seconds"]
+    return {
+        "megabytes": round(sum(len(text.encode()) for text in texts) / 1e6, 1),
+        **measured,
+        "ratios of processor time": {
+            f"{name} / neardup in memory" + _target(name): round(
+                figures["processor_seconds"] / ours, 2
+            )
+            for name, figures in measured.items()
+            if "processor_seconds" in figures and name != "neardup in memory"
+        },
+    }
+
+
+def _target(name: str) -> str:
+    return f" (at least {TARGETS[name]})" if name in TARGETS else ""
+
+
+def write_texts(path: Path, language: str, size: int) -> None:
+    """Generated texts without hosts: documents, not pages."""
+    from neardup.evaluate.synth import synth  # noqa: PLC0415 - its tables take a while
+
+    with pq.ParquetWriter(path, TEXTS, compression="zstd") as writer:
+        for batch in synth(size, 1, language=language, texts=True, forms=False):
+            writer.write_batch(pa.record_batch([batch["id"], batch["content"]], schema=TEXTS))
+
+
+def in_memory(texts: list[str]) -> int:
+    """The number of clusters of own-text over texts, nothing spilled."""
+    method = OwnText()
+    starts = range(0, len(texts), AT_ONCE)
+    batches = [pages_of(texts[start : start + AT_ONCE]) for start in starts]
+    survey = survey_from(len(texts), [add_up([method.survey(batch) for batch in batches])])
+    made = [method.features(batch, survey) for batch in batches]
+    numbers = np.split(np.arange(len(texts)), starts[1:])
+    features = Features(method.feature_schema, made, numbers)
+    left, right = find_candidates(method, pa.Table.from_batches(made))
+    rule = join_rule(method, contained=False)
+    assert rule.sisters is not None
+
+    def similarity(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
+        judged = pa.Table.from_batches(judge_in_steps(method.judge, features, one, other))
+        joined = np.isin(judged["relation"], rule.relations)
+        return np.where(joined, judged["similarity"], APART)
+
+    near = similarity(left, right)
+    joined = near >= 0
+    labels = centred_clusters(
+        rule.sisters(features), left[joined], right[joined], near[joined], similarity
+    )
+    return np.unique(labels).size
+
+
+def pages_of(texts: list[str]) -> pa.RecordBatch:
+    """Texts as pages without markup and host: what the method reads of them."""
+    text = pc.utf8_trim(pa.array(texts, pa.string()), "\n")
+    lines = pc.add(pc.count_substring(text, "\n"), 1).to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lines)]), pa.int32())
+    none = {name: np.zeros(lines.sum(), kind) for name, kind in LINE_COLUMNS.items()}
+    columns = {name: pa.ListArray.from_arrays(offsets, each) for name, each in none.items()}
+    hosts = pa.array([""] * len(texts))
+    return pa.RecordBatch.from_pydict({"host": hosts, "text": text, **columns})
+
+
+def whole_run(path: Path, out: Path) -> int:
+    """The number of clusters of a run from file to folder, on one thread."""
+    shutil.rmtree(out, ignore_errors=True)
+    found: int = dedup(str(path), out, workers=1).summary["counts"]["clusters"]
+    return found
+
+
+def timed(job: Callable[[], int]) -> dict[str, Any]:
+    """Seconds of a job that counts clusters."""
+    wall, processor = time.perf_counter(), time.process_time()
+    found = job()
+    return {
+        "processor_seconds": round(time.process_time() - processor, 3),
+        "wall_seconds": round(time.perf_counter() - wall, 3),
+        "clusters": found,
+    }
+
+
+def run_peer(name: str, path: Path, language: str) -> dict[str, Any]:
+    """A peer in the first Python that has it."""
+    script = str(Path(__file__).with_name("peers.py"))
+    more = ["--characters"] if language == "zh" else []
+    reason = ""
+    for python in [sys.executable, *filter(None, os.environ.get("NEARDUP_PEERS", "").split(":"))]:
+        done = subprocess.run(
+            [python, script, name, str(path), *more],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **ONE_THREAD},
+        )
+        if done.returncode == 0:
+            measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+            return measured
+        reason = done.stderr.strip().splitlines()[-1]
+    return {"not measured": reason}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="200,000 documents, too")
+    print(json.dumps(main(full=parser.parse_args().full), indent=2, ensure_ascii=False))

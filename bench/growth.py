@@ -1,0 +1,149 @@
+"""Ten times the pages: how much more time, and how much memory, under `--memory 2GB`.
+
+    python -m bench.growth [--full]
+
+Short generated pages, English and Chinese, eight to a host, half of them reprints: 20,000 and
+200,000, and with --full 2,000,000. The two million are the 200,000 in ten disguises (other letters
+for the letters, other characters for the characters, other hosts), because the generator would
+take longer than the run. Pages are known by their URLs, so their order is not that of the file.
+Each run is the whole `neardup dedup`, a process of its own; time is processor time, because other
+work on the machine must not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from neardup.engines.threads import default_workers
+from neardup.evaluate.synth import synth
+
+SIZES = [20_000, 200_000]
+FULL_SIZE, DISGUISES = 2_000_000, 10
+MOST_TIME, MOST_MEMORY = 11, 2_500_000_000
+COLUMNS = pa.schema([("url", pa.string()), ("html", pa.string())])
+HAN, HAN_COUNT = 0x4E00, 20_902
+
+
+def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
+    """Seconds and peak memory at each size, and the ratios from each to the next."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        files = {size: work / f"{size}.parquet" for size in SIZES}
+        for size, path in files.items():
+            write_pages(path, generated(size))
+        if full:
+            files[FULL_SIZE] = work / "full.parquet"
+            write_pages(files[FULL_SIZE], disguised(files[SIZES[-1]]))
+        run_dedup(files[SIZES[0]], work / "out")  # compiles the kernels
+        measured = {size: run_dedup(path, work / "out") for size, path in files.items()}
+    return {"sizes": measured, "ratios": ratios(measured)}
+
+
+def ratios(measured: dict[int, dict[str, Any]]) -> dict[str, object]:
+    """Time from each size to the next, and whether memory kept its bound."""
+    times = {
+        f"time, {larger:,} to {smaller:,} (at most {MOST_TIME})": round(
+            measured[larger]["processor_seconds"] / measured[smaller]["processor_seconds"], 2
+        )
+        for smaller, larger in pairwise(measured)
+    }
+    peak = max(figures["peak_memory_mb"] for figures in measured.values())
+    return {**times, f"peak memory MB (under {MOST_MEMORY // 1_000_000:,})": peak}
+
+
+def generated(count: int) -> Iterator[pa.RecordBatch]:
+    """Pages of the generator."""
+    for batch in synth(count, 1, length="short", workers=default_workers()):
+        yield pa.record_batch([batch["url"], batch["content"]], schema=COLUMNS)
+
+
+def disguised(path: Path) -> Iterator[pa.RecordBatch]:
+    """The pages of a file as often as there are disguises, and no two of a text."""
+    for number in range(DISGUISES):
+        letters = np.arange(256, dtype=np.uint8)
+        order = np.random.default_rng(number).permutation(26).astype(np.uint8)
+        letters[ord("a") : ord("z") + 1] = order + ord("a")
+        letters[ord("A") : ord("Z") + 1] = order + ord("A")
+        for batch in pq.ParquetFile(path).iter_batches(10_000):
+            html = batch["html"]
+            _, offsets, data = html.buffers()
+            text = disguise(np.frombuffer(data, np.uint8), letters, 1_999 * number)
+            html = pa.StringArray.from_buffers(len(html), offsets, pa.py_buffer(text))
+            url = pc.replace_substring(batch["url"], "http://www.", f"http://www{number}.")
+            yield pa.record_batch([url, html], schema=COLUMNS)
+
+
+@numba.njit(cache=True)
+def disguise(data: NDArray[np.uint8], letters: NDArray[np.uint8], shift: int) -> NDArray[np.uint8]:
+    """Other letters and other Han characters outside tags and character references."""
+    out = data.copy()
+    until = 0  # the byte that ends what is left alone
+    for at in range(len(data)):
+        byte = data[at]
+        if until:
+            if byte == until:
+                until = 0
+        elif byte == ord("<"):
+            until = ord(">")
+        elif byte == ord("&"):
+            until = ord(";")
+        elif byte < 0x80:
+            out[at] = letters[byte]
+        elif 0xE4 <= byte <= 0xE9 and at + 2 < len(data):
+            code = (byte & 0x0F) << 12 | (data[at + 1] & 0x3F) << 6 | data[at + 2] & 0x3F
+            if HAN <= code < HAN + HAN_COUNT:
+                code = HAN + (code - HAN + shift) % HAN_COUNT
+                out[at] = 0xE0 | code >> 12
+                out[at + 1] = 0x80 | code >> 6 & 0x3F
+                out[at + 2] = 0x80 | code & 0x3F
+    return out
+
+
+def write_pages(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
+    """A Parquet file of pages without ids."""
+    with pq.ParquetWriter(path, COLUMNS, compression="zstd", compression_level=1) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def run_dedup(path: Path, out: Path) -> dict[str, Any]:
+    """What one run of the command takes."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, "--memory", "2GB"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    summary = json.loads((out / "summary.json").read_text())
+    return {
+        "processor_seconds": round(used.ru_utime + used.ru_stime, 1),
+        "wall_seconds": round(time.perf_counter() - started, 1),
+        "peak_memory_mb": round(used.ru_maxrss * 1024 / 1e6),
+        "judged_pairs": summary["counts"]["pairs"] + summary["counts"]["rejected"],
+        "seconds": summary["run"]["seconds"],
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="two million pages, too")
+    print(json.dumps(main(full=parser.parse_args().full), indent=2))
