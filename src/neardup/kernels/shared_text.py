@@ -44,11 +44,15 @@ def shared_weights(
     example = np.full(pairs, NONE)
     difference = np.full(pairs, NONE)
     for pair in range(pairs):
-        table = _table(other_shingles, other_places[pair], other_places[pair + 1])
+        own = shingles[places[pair] : places[pair + 1]]
+        others = other_shingles[other_places[pair] : other_places[pair + 1]]
+        identical = len(own) == len(others) and (own == others).all()  # then each is in the other
+        table = _table(others, 0, 0 if identical else len(others))
         first_run, last_run = run_places[pair], run_places[pair + 1]
         covered = _covered_of_runs(
-            shingles[places[pair] : places[pair + 1]],
+            own,
             table,
+            identical,
             run_tokens[first_run:last_run],
             run_units[first_run:last_run],
             size,
@@ -69,11 +73,12 @@ def shared_weights(
 def _covered_of_runs(
     shingles: Shingles,
     table: Shingles,
+    all_in: bool,
     run_tokens: NDArray[np.uint32],
     run_units: NDArray[np.uint8],
     size: int,
 ) -> Offsets:
-    """How many tokens of each run stand in a shingle that is in the table."""
+    """How many tokens of each run stand in a shingle that is in the table, or in any."""
     count = 0
     for run in range(len(run_tokens)):
         count += run_tokens[run]
@@ -89,7 +94,7 @@ def _covered_of_runs(
         while end < count and units < size:
             units += run_units[run_of[end]]
             end += 1
-        if _is_in(table, shingles[at]):
+        if all_in or _is_in(table, shingles[at]):
             for token in range(max(at, until), end):
                 covered[run_of[token]] += 1
             until = end
