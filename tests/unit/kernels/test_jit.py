@@ -53,5 +53,5 @@ def test_the_setting_of_numba_is_left_as_it_was() -> None:
     def twice(number: int) -> int:
         return 2 * number
 
-    assert config.CACHE_DIR == setting
+    assert setting == config.CACHE_DIR
     assert twice(4) == 8
