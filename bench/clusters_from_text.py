@@ -2,11 +2,12 @@
 
     python -m bench.clusters_from_text [--full]
 
-20,000 generated documents of each language, and with --full 200,000. Two figures are ours:
+20,000 generated documents of each language, and with --full 200,000. Three figures are ours:
 "neardup in memory" goes from texts in memory to clusters in memory, as the peers do (lines, survey,
 features, keys, candidates, every candidate judged with its evidence, clusters around centres);
+"neardup in memory, parsed" makes full page records of the texts first, as for any page;
 "neardup dedup" is the whole run of the engine from a Parquet file to a result folder: reading,
-parsing as any page (charset, language, script, sentences), spilling, writing. Kernels are
+parsing, spilling, writing. Kernels are
 compiled before the clock starts. Ratios are of processor time, because other work on the machine
 must not count; wall-clock seconds are told as well.
 
@@ -37,11 +38,13 @@ from numpy.typing import NDArray
 from bench.peers import PEERS
 from neardup.clusters.splitting import APART, centred_clusters
 from neardup.engines.clustering import join_rule
+from neardup.engines.compare import text_page
 from neardup.engines.deciding import find_candidates, judge_in_steps
 from neardup.engines.features import Features
 from neardup.engines.featuring import add_up, survey_from
 from neardup.engines.local import dedup
 from neardup.methods.own_text.method import OwnText
+from neardup.text.parse import parse
 
 SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
 TARGETS = {"gaoya": 5, "rensa": 10, "text_dedup": 50, "datatrove": 50}
@@ -70,6 +73,7 @@ def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
     in_memory(texts[:AT_ONCE])  # compiles the kernels
     measured = {
         "neardup in memory": timed(lambda: in_memory(texts)),
+        "neardup in memory, parsed": timed(lambda: in_memory(texts, parsed_pages)),
         "neardup dedup": timed(lambda: whole_run(path, work / "out")),
         **{name: run_peer(name, path, language) for name in PEERS},
     }
@@ -100,11 +104,11 @@ def write_texts(path: Path, language: str, size: int) -> None:
             writer.write_batch(pa.record_batch([batch["id"], batch["content"]], schema=TEXTS))
 
 
-def in_memory(texts: list[str]) -> int:
+def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | None = None) -> int:
     """The number of clusters of own-text over texts, nothing spilled."""
     method = OwnText()
     starts = range(0, len(texts), AT_ONCE)
-    batches = [pages_of(texts[start : start + AT_ONCE]) for start in starts]
+    batches = [(pages or pages_of)(texts[start : start + AT_ONCE]) for start in starts]
     survey = survey_from(len(texts), [add_up([method.survey(batch) for batch in batches])])
     made = [method.features(batch, survey) for batch in batches]
     numbers = np.split(np.arange(len(texts)), starts[1:])
@@ -135,6 +139,11 @@ def pages_of(texts: list[str]) -> pa.RecordBatch:
     columns = {name: pa.ListArray.from_arrays(offsets, each) for name, each in none.items()}
     hosts = pa.array([""] * len(texts))
     return pa.RecordBatch.from_pydict({"host": hosts, "text": text, **columns})
+
+
+def parsed_pages(texts: list[str]) -> pa.RecordBatch:
+    """Texts as the engine parses them: charset, language, script and sentences as well."""
+    return parse([text_page(text) for text in texts])
 
 
 def whole_run(path: Path, out: Path) -> int:
