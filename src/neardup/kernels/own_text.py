@@ -118,8 +118,8 @@ def own_shingles(
     size: int,
 ) -> tuple[NDArray[np.uint32], Offsets, Hashes]:
     """`(shingles, document_shingles, texts)`: at each token of the kept lines the number of the
-    tokens from there that make `size` units, as far as there are so many (a text shorter than
-    that is one shingle); and one number for the whole own text.
+    tokens from there that make `size` units, as far as there are so many (a shorter one takes
+    what is left when none has reached the end); and one number for the whole own text.
     """
     documents_count = len(documents) - 1
     shingles = np.empty(len(tokens), np.uint32)
@@ -140,14 +140,16 @@ def own_shingles(
         for at in range(count):
             text = text * BASE + own[at]
         texts[document] = mix(text)
+        reached = 0  # by the shingle before
         for at in range(count):
             value, total, ahead = np.uint64(1), 0, at
             while ahead < count and total < size:
                 value = value * BASE + own[ahead]
                 total += units[ahead]
                 ahead += 1
-            if total < size and at > 0:
+            if total < size and at > 0 and reached == count:
                 break
+            reached = ahead
             shingles[filled] = np.uint32(mix(value) >> np.uint64(32)) | np.uint32(1)
             filled += 1
         places[document + 1] = filled

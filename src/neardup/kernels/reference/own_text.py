@@ -91,21 +91,28 @@ def own_tokens(page: Sequence[Line]) -> list[tuple[int, int]]:
 
 
 def shingles(page: Sequence[Line], size: int) -> list[int]:
-    """At each token the number of the next tokens that make `size` units, while there are any; a
-    shorter text is one shingle."""
+    """At each token the number of the next tokens that make `size` units, while there are so many;
+    a shorter one takes what is left when none has reached the end."""
     text = own_tokens(page)
-    starts = [at for at in range(len(text)) if at == 0 or _units(text[at:]) >= size]
-    return [_shingle(text[at:], size) for at in starts]
+    found: list[int] = []
+    reached = 0
+    for at in range(len(text)):
+        if at > 0 and _units(text[at:]) < size and reached == len(text):
+            break
+        length = _length(text[at:], size)
+        found.append(numbered(1, [token for token, _ in text[at : at + length]]) >> 32 | 1)
+        reached = at + length
+    return found
 
 
 def _units(text: Sequence[tuple[int, int]]) -> int:
     return sum(unit for _, unit in text)
 
 
-def _shingle(text: Sequence[tuple[int, int]], size: int) -> int:
+def _length(text: Sequence[tuple[int, int]], size: int) -> int:
+    """How many of the tokens make `size` units; all, where there are fewer."""
     reached = list(accumulate(unit for _, unit in text))
-    length = sum(units < size for units in reached) + 1
-    return numbered(1, [token for token, _ in text[:length]]) >> 32 | 1
+    return min(sum(units < size for units in reached) + 1, len(text))
 
 
 def text_hash(page: Sequence[Line]) -> int:
