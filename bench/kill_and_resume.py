@@ -3,8 +3,8 @@
     python -m bench.kill_and_resume
 
 Runs over generated pages get SIGKILL at a random moment of their life and are taken up with
-`--resume`, until twenty were killed in time (one that was done already does not count); every file of its result is compared with that of an undisturbed run, the times
-in the summary apart.
+`--resume`, until twenty were killed in time (one that was done already does not count). Every file
+of each result is compared with that of an undisturbed run, the times in the summary apart.
 """
 
 from __future__ import annotations
