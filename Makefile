@@ -31,7 +31,7 @@ bench: venv
 	$(BIN)/python -m bench
 
 results: venv
-	$(BIN)/python -m bench results
+	$(BIN)/python -m bench.results
 
 venv: $(READY)
 
