@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from neardup.config import option
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.set_join import candidate_pairs, prefixes
-from neardup.kernels.shingles import common_counts, document_hashes, sort_distinct
+from neardup.kernels.shingles import document_hashes, sort_distinct
 from neardup.methods.base import Survey
 from neardup.methods.token_method import (
     HASHES,
@@ -38,6 +38,7 @@ from neardup.methods.token_method import (
     page_tokens,
     pair_batch,
     ragged_of,
+    resemblances,
     rows_that_are,
 )
 from neardup.text.normalise import string_buffers
@@ -104,9 +105,7 @@ class ChunkHash(TokenMethod):
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
         ours, theirs = ragged_of(left["chunks"]), ragged_of(right["chunks"])
-        common = common_counts(*ours, *theirs)
-        either = ours.sizes + theirs.sizes - common
-        shares = common / np.maximum(either, 1)
+        common, either, shares = resemblances(ours, theirs)
         what = "texts" if self.options.chunk == "text" else f"{self.options.chunk}s"
         counts = list(zip(common.tolist(), either.tolist(), strict=True))
         return Comparison(

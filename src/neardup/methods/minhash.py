@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import agreements, group_hashes, one_permutation, permutations
-from neardup.kernels.shingles import common_counts, shingle_hashes, sort_distinct
+from neardup.kernels.shingles import shingle_hashes, sort_distinct
 from neardup.methods.base import Survey
 from neardup.methods.token_method import (
     HASHES,
@@ -37,6 +37,7 @@ from neardup.methods.token_method import (
     key_batch,
     list_column,
     ragged_of,
+    resemblances,
     rows_that_are,
 )
 
@@ -131,9 +132,7 @@ class Minhash(TokenMethod):
         )
 
     def _compare_sets(self, left: Ragged, right: Ragged) -> Comparison:
-        common = common_counts(*left, *right)
-        either = left.sizes + right.sizes - common
-        resemblance = common / np.maximum(either, 1)
+        common, either, resemblance = resemblances(left, right)
         counts = list(zip(common.tolist(), either.tolist(), strict=True))
         return Comparison(
             resemblance,

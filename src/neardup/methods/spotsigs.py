@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from neardup.config import option
 from neardup.kernels.set_join import candidate_pairs, prefixes
-from neardup.kernels.shingles import common_counts, number_repeats
+from neardup.kernels.shingles import number_repeats
 from neardup.kernels.spots import ANTECEDENT, CONTENT, SKIPPED, spot_signatures
 from neardup.methods.base import Survey
 from neardup.methods.token_method import (
@@ -44,6 +44,7 @@ from neardup.methods.token_method import (
     page_tokens,
     pair_batch,
     ragged_of,
+    resemblances,
     rows_that_are,
 )
 from neardup.text.keywords import keyword_language, stop_words
@@ -129,9 +130,7 @@ class SpotSigs(TokenMethod):
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
         ours, theirs = ragged_of(left["spots"]), ragged_of(right["spots"])
-        common = common_counts(*ours, *theirs)
-        either = ours.sizes + theirs.sizes - common
-        similarities = common / np.maximum(either, 1)
+        common, either, similarities = resemblances(ours, theirs)
         counts = list(zip(common.tolist(), either.tolist(), strict=True))
         return Comparison(
             similarities,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.kernels.folded_tokens import folded_token_hashes
-from neardup.kernels.shingles import document_hashes
+from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
@@ -145,6 +145,13 @@ def ragged_of(column: pa.Array | pa.ChunkedArray) -> Ragged:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     offsets = whole.offsets.to_numpy()
     return Ragged(whole.flatten().to_numpy(), offsets - offsets[0])
+
+
+def resemblances(left: Ragged, right: Ragged) -> tuple[Rows, Rows, NDArray[np.float64]]:
+    """For each pair of sets: values on both sides, values on either, and the one of the other."""
+    common = common_counts(*left, *right)
+    either = left.sizes + right.sizes - common
+    return common, either, common / np.maximum(either, 1)
 
 
 def key_batch(rows: Rows, keys: Hashes) -> pa.RecordBatch:
