@@ -52,7 +52,7 @@ browser:
 	  fi; }
 
 lock: venv
-	$(COMPILE) --extra evaluate --group dev --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements.lock pyproject.toml
 	$(COMPILE) --group bench --output-file requirements-bench.lock pyproject.toml
 
 clean:
