@@ -51,12 +51,17 @@ def without_most_chance_pairs(
     pairs of both their rows, in an order that follows nothing in the pages.
     """
     single = np.flatnonzero(shared == 1)
-    pairs = (left[single] << 32 | right[single]).astype(np.uint64)
-    mixed = (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = chance_order(left[single], right[single])
     stays = np.ones(left.size, bool)
     for side in (left[single], right[single]):
         stays[single[_ranks(side, mixed) >= most]] = False
     return left[stays], right[stays]
+
+
+def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
+    """A number for each pair, by which pairs that share one key are chosen."""
+    pairs = (left << 32 | right).astype(np.uint64)
+    return (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15)
 
 
 def _ranks(rows: Rows, by: NDArray[np.uint64]) -> Rows:

@@ -32,6 +32,7 @@ def centred_clusters(
     right: Rows,
     similarity: Similarities,
     closeness: Closeness,
+    numbers: Rows | None = None,
 ) -> Rows:
     """For each page the smallest page of its cluster.
 
@@ -39,13 +40,15 @@ def centred_clusters(
     their similarity, or `APART`. Pages with the same number in `sisters` are sister pages; 0 is
     nobody's sister. Each round takes one cluster out of every component at once. Ties between
     centres go to the smallest mixed number: an order that follows nothing in the pages, so that a
-    long chain falls apart in few rounds.
+    long chain falls apart in few rounds. `numbers` are the pages' own numbers, ascending, where the
+    rows given here are some pages of many.
     """
     count = sisters.size
+    mixed = mixed_numbers(np.arange(count) if numbers is None else numbers)
     cluster = np.arange(count)
     while left.size:
         component = connected_components(count, left, right)
-        centre = _centres(component, left, right)
+        centre = _centres(component, left, right, mixed)
         near = _similarity_to_centre(centre, left, right, similarity, closeness)
         taken = _without_rival_sisters(np.flatnonzero(near >= 0), centre, near, sisters, closeness)
         taken = _without_closer_outside(taken, near, left, right, similarity)
@@ -57,12 +60,12 @@ def centred_clusters(
     return _named_by_smallest(cluster)
 
 
-def _centres(component: Rows, left: Rows, right: Rows) -> Rows:
+def _centres(component: Rows, left: Rows, right: Rows, mixed: NDArray[np.uint64]) -> Rows:
     """For each page in a pair the centre of its component; -1 for a page in none."""
     degree = np.bincount(left, minlength=component.size)
     degree += np.bincount(right, minlength=component.size)
     paired = np.flatnonzero(degree)
-    best_first = paired[np.lexsort((_mixed(paired), -degree[paired], component[paired]))]
+    best_first = paired[np.lexsort((mixed[paired], -degree[paired], component[paired]))]
     heads = best_first[np.diff(component[best_first], prepend=-1) != 0]
     centre_of = np.full(component.size, -1)
     centre_of[component[heads]] = heads
@@ -119,7 +122,7 @@ def _without_closer_outside(
     return member[closest[member] <= near[member]]
 
 
-def _mixed(numbers: Rows) -> NDArray[np.uint64]:
+def mixed_numbers(numbers: Rows) -> NDArray[np.uint64]:
     """Numbers in an order of no meaning (the finaliser of SplitMix64)."""
     mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

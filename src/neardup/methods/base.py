@@ -116,6 +116,18 @@ class Surveys(Protocol):
         """Keys and counts (`schemas.COUNTS`) of these pages; equal keys are added up."""
 
 
+@runtime_checkable
+class AsksSurvey(Protocol):
+    """A method whose features look up keys that its pages do not count themselves.
+
+    For an engine that hands each batch only the counts it needs; without this step, those are the
+    counts of the keys that `survey` gives for the batch.
+    """
+
+    def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
+        """Every key that the features of these pages look up, each once."""
+
+
 class State(Protocol):
     """What a method that decides in order remembers: named maps, in memory or in a store.
 

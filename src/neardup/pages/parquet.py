@@ -20,9 +20,14 @@ _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
 
 
 def read_parquet(
-    path: str, stream: BinaryIO, limits: Limits, *, keep_original: bool = False
+    path: str,
+    stream: BinaryIO,
+    limits: Limits,
+    *,
+    keep_original: bool = False,
+    row_groups: range | None = None,
 ) -> Iterator[RawPage | Skip]:
-    """The pages of a file, in order."""
+    """The pages of a file, in order, or those of some of its row groups."""
     try:
         file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
         names = file.schema_arrow.names
@@ -32,7 +37,8 @@ def read_parquet(
     if "html" not in names and "text" not in names:
         yield Skip(Source(path), SkipReason.NO_CONTENT, "no column html or text")
         return
-    yield from _Rows(path, file, limits, keep_original=keep_original)
+    rows = _Rows(path, file, limits, keep_original=keep_original)
+    yield from rows.of_groups(row_groups or range(file.num_row_groups))
 
 
 class _Rows:
@@ -54,10 +60,11 @@ class _Rows:
             if name in held and _is_text(schema.field(name).type)
         }
 
-    def __iter__(self) -> Iterator[RawPage | Skip]:
-        row = 0
-        for group in range(self._file.num_row_groups):
-            about = self._file.metadata.row_group(group)
+    def of_groups(self, groups: range) -> Iterator[RawPage | Skip]:
+        metadata = self._file.metadata
+        row = sum(metadata.row_group(group).num_rows for group in range(groups.start))
+        for group in groups:
+            about = metadata.row_group(group)
             try:
                 yield from self._group(group, row, _batch_rows(about))
             except _ERRORS as error:

@@ -84,6 +84,15 @@ class OwnText(Method):
         distinct, counts = np.unique(keys, return_counts=True)
         return pa.record_batch([distinct, counts.astype(np.int64)], schema=COUNTS)
 
+    def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
+        """Of a line that is furniture here, too: on other pages it may be none."""
+        page = layout(pages)
+        furniture = np.zeros_like(page.furniture)
+        keys = site.survey_keys(
+            page.hashes, page.documents, furniture, page.hosts, self._sites(page)
+        )
+        return np.unique(keys)
+
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
         o = self.options
         page = layout(pages)
