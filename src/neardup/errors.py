@@ -4,6 +4,7 @@
     ├── UsageError        the request itself is wrong: unknown method, bad option   (exit 2)
     ├── InputError        nothing can be read from an input; names file and record  (exit 1)
     ├── OutputError       the result cannot be written                              (exit 1)
+    ├── StoreError        a store cannot be opened, read or written; what it held is intact (exit 1)
     ├── MissingExtraError an optional part is not installed; says what to install   (exit 1)
     └── InterruptedRunError Ctrl-C; no result was written                             (exit 130)
 
@@ -31,6 +32,10 @@ class InputError(NeardupError):
 
 class OutputError(NeardupError):
     """The result cannot be written."""
+
+
+class StoreError(NeardupError):
+    """A store cannot be opened, read or written. What was acknowledged before is still there."""
 
 
 class MissingExtraError(NeardupError):

@@ -9,6 +9,7 @@ over these three. What they cannot say, a method says with an optional step:
 
 * `Surveys.survey`: counts over all pages that `features` needs (lines of a host, words of a
   corpus). The engine adds them up and hands them to `features`.
+* `KnowsSites.sites`: which pages are counted together, for an index that surveys as pages come.
 * `ProposesCandidates.candidates`: its own exact way to find candidates.
 * `ClustersAroundCentres.sisters`: clusters are to be split where they stretch.
 * `DecidesInOrder.assign`: a decision against a growing state, page by page in the order of
@@ -55,6 +56,8 @@ class Method(ABC):
     # Where near pages share many keys: how many pairs with one shared key a page may be in, at most
     # (on either side of them). Such pairs grow with the square of the pages. None: all are judged.
     chance_pairs: ClassVar[int | None] = None
+    compares_all: ClassVar[bool] = False  # its keys rule out nothing: a page is compared with all
+    surveys_all: ClassVar[bool] = False  # its survey is of all pages, not of the pages of a site
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -126,6 +129,14 @@ class AsksSurvey(Protocol):
 
     def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
         """Every key that the features of these pages look up, each once."""
+
+
+@runtime_checkable
+class KnowsSites(Protocol):
+    """A method that surveys, and tells pages that are made alike in more ways than by host."""
+
+    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The sites each page belongs to (`schemas.KEYS`): what it counts with in a survey."""
 
 
 class State(Protocol):

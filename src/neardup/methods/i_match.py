@@ -75,6 +75,7 @@ class IMatch(TokenMethod):
     cost = "linear, two passes over the pages"
     Options = IMatchOptions
     options: IMatchOptions
+    surveys_all = True
     paper_preset: ClassVar[Mapping[str, object]] = {
         "lexicons": 0,
         "minimum_pages": 1,

@@ -75,6 +75,7 @@ class TwoPhase(Method):
     cost = "all pairs at level 1"
     Options = TwoPhaseOptions
     options: TwoPhaseOptions
+    compares_all = True
     paper_preset = {"fingerprint": "ascii-sum", "minimum_keyphrases": 1}  # noqa: RUF012
 
     @property

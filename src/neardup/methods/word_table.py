@@ -67,6 +67,7 @@ class WordTable(Method):
     cost = "all pairs"
     Options = WordTableOptions
     options: WordTableOptions
+    compares_all = True
     paper_preset = {"minimum_share": 0.0, "minimum_words": 1}  # noqa: RUF012
 
     @property

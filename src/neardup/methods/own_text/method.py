@@ -135,6 +135,13 @@ class OwnText(Method):
             schema=self.feature_schema,
         )
 
+    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The host of each page, and its furniture keys."""
+        page = layout(pages)
+        every = np.column_stack([page.hosts, self._sites(page)])
+        rows, columns = np.nonzero(every)
+        return pa.record_batch([rows, every[rows, columns]], schema=KEYS)
+
     def _sites(self, page: Layout) -> NDArray[np.uint64]:
         return site.furniture_keys(
             page.hashes, page.documents, page.furniture, self.options.furniture

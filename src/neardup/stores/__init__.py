@@ -1,0 +1,1 @@
+"""Where the index keeps what it has seen: memory, SQLite or PostgreSQL, behind one contract."""

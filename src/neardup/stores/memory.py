@@ -1,0 +1,38 @@
+"""A store that lasts as long as the process: SQLite's own database in memory.
+
+The same tables and statements as on disk, so the same answers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from neardup.stores.session import Session
+from neardup.stores.sqlite import SqliteStore, prepare
+
+Result = TypeVar("Result")
+
+
+class MemoryStore(SqliteStore):
+    """See `stores.store.Store`. One connection, so one thread at a time."""
+
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+        self._raw = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        prepare(self._raw)
+        super().__init__(Path(":memory:"))
+        self.url = "memory://"
+
+    def _within(self, begin: str, work: Callable[[Session], Result]) -> Result:
+        with self._turn:
+            return super()._within(begin, work)
+
+    def _connection(self) -> sqlite3.Connection:
+        return self._raw
+
+    def close(self) -> None:
+        self._raw.close()

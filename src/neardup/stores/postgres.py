@@ -1,0 +1,181 @@
+"""A store in PostgreSQL, shared by processes on many machines.
+
+All writers take one advisory lock, so each sees what the one before it has written: no page is
+judged twice or against half a batch. Parsing, the greater part of the work, is done before. Where
+the server goes away, the work is done again when it is back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from neardup.errors import MissingExtraError, StoreError, UsageError
+from neardup.stores.connection import Row
+from neardup.stores.schema import STEPS, migrate
+from neardup.stores.session import Session
+
+try:
+    import psycopg
+    from psycopg import sql as composing
+    from psycopg_pool import ConnectionPool, PoolTimeout
+except ImportError as error:
+    raise MissingExtraError("a PostgreSQL store", "postgres") from error
+
+Result = TypeVar("Result")
+Raw = psycopg.Connection[tuple[Any, ...]]
+
+TYPES = {
+    "int": "BIGINT",
+    "blob": "BYTEA",
+    "real": "DOUBLE PRECISION",
+    "bool": "BOOLEAN",
+    "packed": "",
+}
+SCHEMA = "neardup"  # of the tables, unless the URL says ?schema=other
+PATIENCE = 60.0  # seconds that a server may be away
+MOST_CONNECTIONS = 8
+WRITER = 0x6E656172  # the advisory lock of the one that writes, with the hash of the schema's name
+
+
+class PostgresConnection:
+    """See `stores.connection.Connection`."""
+
+    def __init__(self, raw: Raw) -> None:
+        self.raw = raw
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        return self.raw.execute(_translated(sql), values).fetchall()
+
+    def run(self, sql: str, *values: object) -> None:
+        self.raw.execute(_translated(sql), values or None)
+
+    def run_many(self, sql: str, rows: Iterable[Row]) -> None:
+        with self.raw.cursor() as cursor:
+            cursor.executemany(_translated(sql), list(rows))
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        with (
+            self.raw.cursor() as cursor,
+            cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def bytes_of(self, table: str) -> int:
+        found = self.raw.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
+        return int(found[0]) if found else 0
+
+
+@cache
+def _translated(sql: str) -> bytes:
+    return sql.replace("IN (?*)", "= ANY(%s)").replace("?", "%s").encode()
+
+
+class PostgresStore:
+    """See `stores.store.Store`."""
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self._target, self._schema = _target(url)
+        self.url = _without_password(url)
+        self._pool: ConnectionPool[Raw] = ConnectionPool(
+            self._target,
+            min_size=1,
+            max_size=MOST_CONNECTIONS,
+            open=False,
+            configure=self._configure,
+            check=ConnectionPool.check_connection,
+            reconnect_timeout=PATIENCE,
+        )
+        try:
+            self._make_tables(create)
+        except psycopg.OperationalError as error:
+            raise StoreError(f"{self.url}: no connection: {_first_line(error)}") from error
+        self._pool.open()
+
+    def read(self, work: Callable[[Session], Result]) -> Result:
+        return self._patiently("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", work)
+
+    def write(self, work: Callable[[Session], Result]) -> Result:
+        lock = f"SELECT pg_advisory_xact_lock({WRITER}, hashtext('{self._schema}'))"
+        return self._patiently(lock, work)
+
+    def compact(self) -> None:
+        with self._pool.connection() as raw:
+            raw.autocommit = True
+            raw.execute("VACUUM")
+            raw.autocommit = False
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _patiently(self, begin: str, work: Callable[[Session], Result]) -> Result:
+        """Run `work` in a transaction, and again when the server was away."""
+        started = time.monotonic()
+        pause = 0.05
+        while True:
+            try:
+                with self._pool.connection() as raw:
+                    raw.execute(begin.encode())
+                    return work(Session(PostgresConnection(raw)))
+            except psycopg.errors.DiskFull as error:
+                raise StoreError(
+                    f"{self.url}: the disk is full; nothing of this batch was stored, what was "
+                    "stored is intact"
+                ) from error
+            except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+                if time.monotonic() - started > PATIENCE:
+                    raise StoreError(f"{self.url}: {_first_line(error)}") from error
+                time.sleep(pause)
+                pause = min(2 * pause, 2.0)
+            except psycopg.Error as error:
+                raise StoreError(f"{self.url}: {_first_line(error)}") from error
+
+    def _configure(self, raw: Raw) -> None:
+        raw.execute(
+            composing.SQL("SET search_path TO {}").format(composing.Identifier(self._schema))
+        )
+        raw.commit()
+
+    def _make_tables(self, create: bool) -> None:
+        with psycopg.connect(self._target) as raw:
+            raw.execute(f"SELECT pg_advisory_xact_lock({WRITER}, 0)".encode())
+            there = raw.execute(
+                "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'settings'",
+                (self._schema,),
+            ).fetchone()
+            if not there and not create:
+                raise StoreError(f"{self.url}: there is no store here")
+            name = composing.Identifier(self._schema)
+            raw.execute(composing.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+            raw.execute(composing.SQL("SET LOCAL search_path TO {}").format(name))
+            version = 0
+            if there:
+                row = raw.execute("SELECT value FROM settings WHERE name = 'version'").fetchone()
+                version = int(row[0]) if row else 0
+            if version != len(STEPS):
+                migrate(PostgresConnection(raw), TYPES, version)
+
+
+def _target(url: str) -> tuple[str, str]:
+    """What psycopg connects to, and the schema of the tables."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    schema = query.pop("schema", SCHEMA)
+    if not schema.isidentifier():
+        raise UsageError(f"{schema!r} cannot name a schema of tables")
+    return urlunsplit(parts._replace(query=urlencode(query))), schema
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,63 @@
+"""The rows of a store as plain tuples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PageRow(NamedTuple):
+    """The bookkeeping of a page. Times are microseconds since 1970, UTC."""
+
+    number: int  # in the order of arrival, never used twice
+    id: str
+    url: str
+    host: str
+    title: str
+    time: int | None  # what the page or its capture says
+    added: int
+    seen: int  # when it was last added
+    size: int  # bytes of the raw page
+    length: int  # characters of its text
+    digest: int  # of the raw page
+    sister: int  # see `methods.base.ClustersAroundCentres`
+    decidable: bool
+    cluster: int
+
+
+class Edge(NamedTuple):
+    """A judged pair that has something in common; `a` < `b`, the relation is of `a` to `b`."""
+
+    a: int
+    b: int
+    relation: str
+    similarity: float | None
+
+
+class ClusterRow(NamedTuple):
+    """A cluster that is or was. `moved_to` is the cluster that took over its last member."""
+
+    cluster: int
+    size: int
+    created: int
+    changed: int
+    moved_to: int | None
+
+
+class EventRow(NamedTuple):
+    """Something that happened to a cluster."""
+
+    at: int
+    cluster: int
+    kind: str  # created, joined, left, removed, merged, split
+    page: str  # the id of the page it happened through, or empty
+    other: int | None  # the cluster on the other side
+
+
+class FeedbackRow(NamedTuple):
+    """What a person said of a pair; `a` < `b`."""
+
+    a: str
+    b: str
+    duplicate: bool
+    at: int
+    note: str

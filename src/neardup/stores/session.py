@@ -1,0 +1,254 @@
+"""Everything an index asks of a store, inside one transaction. The SQL is the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from neardup.stores.connection import Connection
+from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
+from neardup.stores.schema import PARTS
+
+Content = Literal["texts", "features", "surveys"]
+
+PAGE = ", ".join(PageRow._fields)
+EDGE = ", ".join(Edge._fields)
+CLUSTER = ", ".join(ClusterRow._fields)
+
+
+class Session:
+    """A transaction over a store."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    # Settings and counters
+
+    def settings(self) -> dict[str, str]:
+        """What the store says about itself."""
+        return dict(self._db.rows("SELECT name, value FROM settings"))
+
+    def set(self, name: str, value: str) -> None:
+        """Keep a setting."""
+        self._db.run("DELETE FROM settings WHERE name = ?", name)
+        self._db.run("INSERT INTO settings VALUES (?, ?)", name, value)
+
+    def take_numbers(self, kind: str, count: int) -> int:
+        """The first of `count` numbers that nobody has had."""
+        found = self._db.rows("SELECT value FROM settings WHERE name = ?", f"next {kind}")
+        first = int(found[0][0]) if found else 1
+        if count:
+            self.set(f"next {kind}", str(first + count))
+        return first
+
+    # Pages
+
+    def known(self, ids: Sequence[str]) -> dict[str, PageRow]:
+        """The pages that are here, by id."""
+        rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", list(ids))
+        return {row.id: row for row in map(PageRow._make, rows)}
+
+    def pages(self, numbers: Sequence[int]) -> dict[int, PageRow]:
+        """The pages with these numbers."""
+        rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", list(numbers))
+        return {row.number: row for row in map(PageRow._make, rows)}
+
+    def pages_after(self, number: int, most: int) -> list[PageRow]:
+        """The next pages in the order of arrival."""
+        sql = f"SELECT {PAGE} FROM pages WHERE number > ? ORDER BY number LIMIT ?"
+        return [PageRow._make(row) for row in self._db.rows(sql, number, most)]
+
+    def members(self, clusters: Sequence[int]) -> list[PageRow]:
+        """The pages of some clusters, in the order of arrival."""
+        sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
+        return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
+
+    def count_pages(self) -> int:
+        """How many pages are here."""
+        return int(self._db.rows("SELECT count(*) FROM pages")[0][0])
+
+    def not_seen_since(self, moment: int, most: int) -> list[int]:
+        """Pages that were added last before that moment, some of them."""
+        sql = "SELECT number FROM pages WHERE seen < ? ORDER BY seen LIMIT ?"
+        return [number for (number,) in self._db.rows(sql, moment, most)]
+
+    def put_pages(self, rows: Sequence[PageRow]) -> None:
+        """New pages."""
+        self._db.insert("pages", PageRow._fields, rows)
+
+    def update_pages(self, rows: Iterable[tuple[int, bool, int]]) -> None:
+        """Sister and decidability of pages whose features are new; the number is last."""
+        self._db.run_many("UPDATE pages SET sister = ?, decidable = ? WHERE number = ?", rows)
+
+    def saw(self, numbers: Sequence[int], moment: int) -> None:
+        """These pages were added once more."""
+        self._db.run("UPDATE pages SET seen = ? WHERE number IN (?*)", moment, list(numbers))
+
+    def assign(self, cluster: int, numbers: Sequence[int]) -> None:
+        """Put pages into a cluster."""
+        self._db.run("UPDATE pages SET cluster = ? WHERE number IN (?*)", cluster, list(numbers))
+
+    def drop_pages(self, numbers: Sequence[int]) -> None:
+        """Forget pages, their content, sites and edges; their keys are dropped by name."""
+        listed = list(numbers)
+        for table in ("pages", "texts", "features", "surveys", "sites"):
+            self._db.run(f"DELETE FROM {table} WHERE number IN (?*)", listed)
+        self.drop_edges(listed)
+
+    # Content, compressed
+
+    def content(self, kind: Content, numbers: Sequence[int]) -> dict[int, bytes]:
+        """What is kept of each page under that name, where it is kept."""
+        sql = f"SELECT number, content FROM {kind} WHERE number IN (?*)"
+        return dict(self._db.rows(sql, list(numbers)))
+
+    def put_content(self, kind: Content, rows: Iterable[tuple[int, bytes]]) -> None:
+        """Keep content of pages that have none of that name."""
+        self._db.insert(kind, ("number", "content"), rows)
+
+    def replace_content(self, kind: Content, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Keep content in place of what was."""
+        self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", [number for number, _ in rows])
+        self.put_content(kind, rows)
+
+    # Keys
+
+    def postings(self, keys: Sequence[int]) -> list[tuple[int, int]]:
+        """Each key with each page that has it."""
+        sql = "SELECT key, number FROM keys WHERE key IN (?*)"
+        return [(key, number) for key, number in self._db.rows(sql, list(keys))]
+
+    def put_keys(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Keys of pages, each once, sorted for speed."""
+        self._db.insert("keys", ("key", "number"), rows)
+
+    def drop_keys(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Take keys from pages."""
+        self._db.run_many("DELETE FROM keys WHERE key = ? AND number = ?", rows)
+
+    def clear_keys(self) -> None:
+        """Take all keys from all pages."""
+        self._db.run("DELETE FROM keys")
+
+    # Sites
+
+    def on_sites(self, sites: Sequence[int]) -> list[tuple[int, int]]:
+        """Each site with the pages that stand for it, newest first."""
+        sql = "SELECT site, number FROM sites WHERE site IN (?*) ORDER BY site, number DESC"
+        return [(site, number) for site, number in self._db.rows(sql, list(sites))]
+
+    def put_sites(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Pages that stand for a site from now on."""
+        self._db.insert("sites", ("site", "number"), rows)
+
+    def drop_sites(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Pages that stand for a site no longer."""
+        self._db.run_many("DELETE FROM sites WHERE site = ? AND number = ?", rows)
+
+    # Edges
+
+    def edges(self, numbers: Sequence[int]) -> list[Edge]:
+        """The pairs that these pages are in."""
+        listed = list(numbers)
+        sql = f"SELECT {EDGE} FROM edges WHERE a IN (?*) UNION SELECT {EDGE} FROM edges WHERE b"
+        return [Edge._make(row) for row in self._db.rows(f"{sql} IN (?*)", listed, listed)]
+
+    def put_edges(self, edges: Sequence[Edge]) -> None:
+        """New pairs."""
+        self._db.insert("edges", Edge._fields, edges)
+
+    def drop_edges(self, numbers: Sequence[int]) -> None:
+        """Forget the pairs that these pages are in."""
+        listed = list(numbers)
+        self._db.run("DELETE FROM edges WHERE a IN (?*)", listed)
+        self._db.run("DELETE FROM edges WHERE b IN (?*)", listed)
+
+    def clear_edges(self) -> None:
+        """Forget all pairs."""
+        self._db.run("DELETE FROM edges")
+
+    # Clusters and their history
+
+    def cluster(self, cluster: int) -> ClusterRow | None:
+        """A cluster that is or was."""
+        found = self._db.rows(f"SELECT {CLUSTER} FROM clusters WHERE cluster = ?", cluster)
+        return ClusterRow._make(found[0]) if found else None
+
+    def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
+        """New clusters."""
+        self._db.insert("clusters", ClusterRow._fields, rows)
+
+    def update_cluster(self, cluster: int, size: int, at: int, moved_to: int | None) -> None:
+        """The size of a cluster that has changed, and where its last member went."""
+        sql = "UPDATE clusters SET size = ?, changed = ?, moved_to = ? WHERE cluster = ?"
+        self._db.run(sql, size, at, moved_to, cluster)
+
+    def events(self, cluster: int) -> list[EventRow]:
+        """What happened to a cluster, in order."""
+        names = ", ".join(EventRow._fields)
+        sql = f"SELECT {names} FROM events WHERE cluster = ? ORDER BY number"
+        return [EventRow._make(row) for row in self._db.rows(sql, cluster)]
+
+    def put_events(self, events: Sequence[EventRow]) -> None:
+        """Write the history on."""
+        first = self.take_numbers("event", len(events))
+        rows = [(first + place, *event) for place, event in enumerate(events)]
+        self._db.insert("events", ("number", *EventRow._fields), rows)
+
+    # The state of methods that decide in order
+
+    def state(self, name: str, key: str) -> str | None:
+        """A value of a map, as text."""
+        found = self._db.rows("SELECT value FROM state WHERE map = ? AND key = ?", name, key)
+        return found[0][0] if found else None
+
+    def state_keys(self, name: str) -> list[str]:
+        """The keys of a map."""
+        return [key for (key,) in self._db.rows("SELECT key FROM state WHERE map = ?", name)]
+
+    def put_state(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Values of maps, new or in place of others."""
+        self.drop_state([(name, key) for name, key, _ in rows])
+        self._db.insert("state", ("map", "key", "value"), rows)
+
+    def drop_state(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Take values out of maps."""
+        self._db.run_many("DELETE FROM state WHERE map = ? AND key = ?", rows)
+
+    def clear_state(self) -> None:
+        """Forget the state."""
+        self._db.run("DELETE FROM state")
+
+    # What people said
+
+    def put_feedback(self, row: FeedbackRow) -> None:
+        """Keep what was said of a pair, in place of what was said before."""
+        self.drop_feedback(row.a, row.b)
+        self._db.insert("feedback", FeedbackRow._fields, [row])
+
+    def drop_feedback(self, a: str, b: str) -> None:
+        """Take back what was said of a pair."""
+        self._db.run("DELETE FROM feedback WHERE a = ? AND b = ?", a, b)
+
+    def feedback(self, ids: Sequence[str] | None = None) -> list[FeedbackRow]:
+        """What was said of pairs within these pages, or of all pairs, oldest first."""
+        names = ", ".join(FeedbackRow._fields)
+        if ids is None:
+            rows = self._db.rows(f"SELECT {names} FROM feedback ORDER BY at, a, b")
+        else:
+            sql = f"SELECT {names} FROM feedback WHERE a IN (?*) AND b IN (?*) ORDER BY at, a, b"
+            rows = self._db.rows(sql, list(ids), list(ids))
+        return [FeedbackRow(a, b, bool(duplicate), at, note) for a, b, duplicate, at, note in rows]
+
+    # What people look at
+
+    def select(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        """The rows of a question that only a page for people asks; it must read only."""
+        return self._db.rows(sql, *values)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk by part."""
+        return {
+            part: sum(self._db.bytes_of(table) for table in tables)
+            for part, tables in PARTS.items()
+        }

@@ -1,0 +1,184 @@
+"""A store in one SQLite file, shared by threads and processes of one machine.
+
+Write-ahead logging lets readers go on while one writes, and `synchronous = FULL` makes a commit
+outlast a power cut. A transaction that was not committed is undone when the file is opened next.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from neardup.errors import StoreError, UsageError
+from neardup.stores.connection import Row
+from neardup.stores.schema import STEPS, migrate
+from neardup.stores.session import Session
+
+Result = TypeVar("Result")
+
+TYPES = {
+    "int": "INTEGER",
+    "blob": "BLOB",
+    "real": "REAL",
+    "bool": "INTEGER",
+    "packed": " WITHOUT ROWID",
+}
+PATIENCE = 120.0  # seconds to wait for another writer
+CACHE_KIB = 64 * 1024  # of the file, in memory, for each connection
+
+
+class SqliteConnection:
+    """See `stores.connection.Connection`."""
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        return self.raw.execute(_translated(sql), _listed(values)).fetchall()
+
+    def run(self, sql: str, *values: object) -> None:
+        self.raw.execute(_translated(sql), _listed(values))
+
+    def run_many(self, sql: str, rows: Iterable[Row]) -> None:
+        self.raw.executemany(sql, rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        marks = ", ".join("?" * len(columns))
+        self.raw.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+    def bytes_of(self, table: str) -> int:
+        """Pages of the file that hold the table and its indexes."""
+        sql = "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema"
+        found = self.raw.execute(f"{sql} WHERE tbl_name = ?)", (table,)).fetchone()[0]
+        return int(found or 0)
+
+
+@cache
+def _translated(sql: str) -> str:
+    return sql.replace("IN (?*)", "IN (SELECT value FROM json_each(?))")
+
+
+def _listed(values: tuple[object, ...]) -> list[object]:
+    return [json.dumps(each) if isinstance(each, list) else each for each in values]
+
+
+class SqliteStore:
+    """See `stores.store.Store`."""
+
+    def __init__(self, file: Path) -> None:
+        self.url = f"sqlite:///{file}"
+        self._file = file
+        self._here = threading.local()  # a connection belongs to one thread
+        self._open: list[sqlite3.Connection] = []
+        self.write(lambda session: None)  # makes or migrates the tables
+
+    def read(self, work: Callable[[Session], Result]) -> Result:
+        return self._within("BEGIN", work)
+
+    def write(self, work: Callable[[Session], Result]) -> Result:
+        return self._within("BEGIN IMMEDIATE", work)
+
+    def compact(self) -> None:
+        with self._told():
+            self._connection().execute("PRAGMA incremental_vacuum").fetchall()
+
+    def close(self) -> None:
+        while self._open:
+            self._open.pop().close()
+        self._here = threading.local()
+
+    def _within(self, begin: str, work: Callable[[Session], Result]) -> Result:
+        with self._told():
+            raw = self._connection()
+            raw.execute(begin)
+            try:
+                found = work(Session(SqliteConnection(raw)))
+                raw.execute("COMMIT")
+            except BaseException:
+                if raw.in_transaction:  # some errors have rolled back already
+                    raw.execute("ROLLBACK")
+                raise
+            return found
+
+    def _connection(self) -> sqlite3.Connection:
+        found: sqlite3.Connection | None = getattr(self._here, "connection", None)
+        if found is None:
+            found = self._here.connection = self._connect()
+            self._open.append(found)
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        raw = sqlite3.connect(
+            self._file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        prepare(raw)
+        return raw
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of the database in words that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._file}: {_in_words(error)}") from error
+
+
+def prepare(raw: sqlite3.Connection) -> None:
+    """Settings of a connection; tables where there are none or older ones."""
+    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or it does nothing
+    raw.execute("PRAGMA journal_mode = WAL")
+    raw.execute("PRAGMA synchronous = FULL")
+    raw.execute("PRAGMA secure_delete = OFF")
+    raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    if _version(raw) == len(STEPS):
+        return
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        migrate(SqliteConnection(raw), TYPES, _version(raw))
+        raw.execute("COMMIT")
+    except BaseException:
+        raw.execute("ROLLBACK")
+        raw.close()
+        raise
+
+
+def _version(raw: sqlite3.Connection) -> int:
+    tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_schema").fetchall()}
+    if tables and "settings" not in tables:
+        raise StoreError("this is a database of something else: give another file")
+    if not tables:
+        return 0
+    return int(raw.execute("SELECT value FROM settings WHERE name = 'version'").fetchone()[0])
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    text = str(error)
+    if re.search("full", text):
+        return "the disk is full; nothing of this batch was stored, what was stored is intact"
+    if "locked" in text:
+        return f"another process has been writing for {PATIENCE:.0f} seconds; try again"
+    if "not a database" in text or "malformed" in text:
+        return f"this is no store of neardup, or it is damaged ({text})"
+    if "unable to open" in text:
+        return "cannot be opened: is the folder there, and may you write to it?"
+    return text
+
+
+def open_sqlite(url: str, *, create: bool) -> SqliteStore:
+    """The store in the file that `url` names: sqlite:///relative.db or sqlite:////absolute.db."""
+    name = url.removeprefix("sqlite:///")
+    if name == url or not name:
+        raise UsageError(
+            f"{url!r} names no file: write sqlite:///file.db, or sqlite:////folder/file.db for "
+            "an absolute path"
+        )
+    if not create and not Path(name).exists():
+        raise StoreError(f"{name}: there is no store here")
+    return SqliteStore(Path(name))
