@@ -4,6 +4,7 @@
 
     result = neardup.dedup("crawl.warc.gz", "result")       # a folder of decisions
     verdict = neardup.compare("a.html", "b.html")           # what is a to b?
+    index = neardup.Index.open("sqlite:///crawl.db")        # have I seen this page?
     for page in neardup.read_pages("pages/"): ...           # parsed pages
 
 Importing this module is cheap: what does the work is loaded on first use.
@@ -14,19 +15,29 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from neardup.errors import InputError, MissingExtraError, NeardupError, OutputError, UsageError
+from neardup.errors import (
+    InputError,
+    MissingExtraError,
+    NeardupError,
+    OutputError,
+    StoreError,
+    UsageError,
+)
 from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Relation, Verdict
 
 if TYPE_CHECKING:
     from neardup.engines.compare import compare, html_page, text_page
     from neardup.engines.reading import read_pages
     from neardup.engines.result import Result
+    from neardup.index import Answer, Index
     from neardup.report import dedup
 
 __all__ = [
+    "Answer",
     "Block",
     "BlockKind",
     "Cluster",
+    "Index",
     "InputError",
     "MissingExtraError",
     "NeardupError",
@@ -36,6 +47,7 @@ __all__ = [
     "Region",
     "Relation",
     "Result",
+    "StoreError",
     "UsageError",
     "Verdict",
     "compare",
@@ -46,6 +58,8 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
+    "Answer": "neardup.index",
+    "Index": "neardup.index",
     "Result": "neardup.engines.result",
     "compare": "neardup.engines.compare",
     "dedup": "neardup.report",

@@ -63,6 +63,10 @@ class Session:
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
         return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
+    def first_of(self, cluster: int) -> int:
+        """The page of a cluster that came first."""
+        return int(self._db.rows("SELECT min(number) FROM pages WHERE cluster = ?", cluster)[0][0])
+
     def count_pages(self) -> int:
         """How many pages are here."""
         return int(self._db.rows("SELECT count(*) FROM pages")[0][0])

@@ -1,0 +1,219 @@
+"""Looking into the index: pages, clusters, their history, and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal
+
+from neardup.errors import UsageError
+from neardup.index.answers import (
+    ClusterSummary,
+    Event,
+    StoredPage,
+    cluster_name,
+    cluster_number,
+    micros,
+    moment,
+)
+from neardup.index.matching import stored_features
+from neardup.index.packing import unpack
+from neardup.methods.base import Method
+from neardup.model import Cluster, Page, Relation, Verdict
+from neardup.schemas import PAGES
+from neardup.stores.records import ClusterRow, PageRow
+from neardup.stores.session import Session
+from neardup.stores.store import Store
+from neardup.text.parse import pages_from
+
+Sort = Literal["size", "changed", "created"]
+CLUSTERS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts over the whole index."""
+
+    pages: int
+    clusters: int
+    duplicates: int  # pages that are not the first of their cluster
+    undecided: int
+    hosts: int
+    pairs: dict[str, int]  # by relation
+    feedback: int
+
+
+def page(session: Session, id: str) -> StoredPage | None:  # noqa: A002
+    """A page that is here."""
+    row = session.known([id]).get(id)
+    return None if row is None else _stored_page(row)
+
+
+def text(session: Session, id: str) -> Page | None:  # noqa: A002
+    """A page with its text, if it is kept."""
+    row = session.known([id]).get(id)
+    packed = session.content("texts", [row.number]) if row else {}
+    return pages_from(unpack(PAGES, list(packed.values())))[0] if packed else None
+
+
+def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
+    """The verdict on two pages that are here."""
+    rows = session.known([a, b])
+    for each in (a, b):
+        if each not in rows:
+            raise UsageError(f"there is no page {each!r} in the index")
+    features = stored_features(method, session)
+    verdict = features.judge([rows[a].number], [rows[b].number]).to_pylist()[0]
+    return Verdict(
+        Relation(verdict["relation"]), verdict["similarity"], json.loads(verdict["evidence"])
+    )
+
+
+def follow(session: Session, name: str) -> ClusterRow | None:
+    """The cluster of that name, or the one that it has become part of."""
+    number = cluster_number(name)
+    row = None if number is None else session.cluster(number)
+    while row is not None and row.moved_to is not None:
+        row = session.cluster(row.moved_to)
+    return row
+
+
+def cluster(session: Session, name: str) -> Cluster | None:
+    """The cluster that a name leads to; None where no page is left of it."""
+    row = follow(session, name)
+    found = session.members([row.cluster]) if row else []
+    return _cluster(found) if found else None
+
+
+def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
+    """Every cluster of some size, in the order in which they were made."""
+    after = 0
+    while found := store.read(partial(_clusters_after, after=after, smallest=smallest)):
+        yield from found.values()
+        after = max(found)
+
+
+def _clusters_after(session: Session, after: int, smallest: int) -> dict[int, Cluster]:
+    """The next clusters, by number."""
+    sql = "SELECT cluster FROM clusters WHERE cluster > ? AND size >= ? ORDER BY cluster LIMIT ?"
+    rows: list[Any] = session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
+    by_cluster: dict[int, list[PageRow]] = {}
+    for row in session.members([number for (number,) in rows]):
+        by_cluster.setdefault(row.cluster, []).append(row)
+    return {number: _cluster(by_cluster[number]) for number in sorted(by_cluster)}
+
+
+def list_clusters(
+    session: Session,
+    smallest: int,
+    host: str,
+    search: str,
+    since: datetime | None,
+    sort: Sort,
+    skip: int,
+    most: int,
+) -> list[ClusterSummary]:
+    """Clusters that fit, the greatest or newest first."""
+    if sort not in ("size", "changed", "created"):
+        raise UsageError(
+            f"clusters cannot be sorted by {sort!r}; there are: size, changed, created"
+        )
+    where, values = ["size >= ?"], [max(smallest, 1)]
+    if since is not None:
+        where.append("changed >= ?")
+        values.append(micros(since))
+    among, wanted = _pages_that_fit(host, search)
+    if among:
+        where.append(f"cluster IN (SELECT cluster FROM pages WHERE {among})")
+    order = "cluster" if sort == "created" else sort
+    sql = (
+        f"SELECT cluster, size, created, changed FROM clusters WHERE {' AND '.join(where)} "
+        f"ORDER BY {order} DESC, cluster DESC LIMIT ? OFFSET ?"
+    )
+    rows: list[Any] = session.select(sql, *values, *wanted, most, skip)
+    firsts = session.pages([session.first_of(row[0]) for row in rows])
+    first_of = {each.cluster: each for each in firsts.values()}
+    return [
+        ClusterSummary(
+            cluster_name(number),
+            size,
+            moment(created),
+            moment(changed),
+            first_of[number].id,
+            first_of[number].title,
+        )
+        for number, size, created, changed in rows
+    ]
+
+
+def _pages_that_fit(host: str, search: str) -> tuple[str, list[str]]:
+    where, values = [], []
+    if host:
+        where.append("host = ?")
+        values.append(host)
+    if search:
+        where.append("(lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!')")
+        for sign in "!%_":
+            search = search.replace(sign, f"!{sign}")
+        values += [f"%{search.lower()}%"] * 2
+    return " AND ".join(where), values
+
+
+def members(session: Session, name: str) -> list[StoredPage]:
+    """The pages of a cluster, in the order in which they came."""
+    row = follow(session, name)
+    return [_stored_page(each) for each in session.members([row.cluster])] if row else []
+
+
+def history(session: Session, name: str) -> list[Event]:
+    """What happened to a cluster, in order."""
+    number = cluster_number(name)
+    if number is None:
+        return []
+    return [
+        Event(
+            moment(row.at),
+            cluster_name(row.cluster),
+            row.kind,
+            row.page,
+            None if row.other is None else cluster_name(row.other),
+        )
+        for row in session.events(number)
+    ]
+
+
+def stats(session: Session) -> Stats:
+    """Counts over the whole index."""
+    rows: list[Any] = session.select("SELECT count(*), count(DISTINCT host) FROM pages")
+    pages, hosts = rows[0]
+    alive: list[Any] = session.select("SELECT count(*) FROM clusters WHERE size > 0")
+    undecided: list[Any] = session.select("SELECT count(*) FROM pages WHERE NOT decidable")
+    said: list[Any] = session.select("SELECT count(*) FROM feedback")
+    pairs: list[Any] = session.select("SELECT relation, count(*) FROM edges GROUP BY relation")
+    return Stats(
+        pages, alive[0][0], pages - alive[0][0], undecided[0][0], hosts, dict(pairs), said[0][0]
+    )
+
+
+def _cluster(rows: list[PageRow]) -> Cluster:
+    ids = tuple(row.id for row in rows)
+    return Cluster(cluster_name(rows[0].cluster), ids[0], ids)
+
+
+def _stored_page(row: PageRow) -> StoredPage:
+    return StoredPage(
+        row.id,
+        row.url,
+        row.host,
+        row.title,
+        cluster_name(row.cluster),
+        None if row.time is None else moment(row.time),
+        moment(row.added),
+        moment(row.seen),
+        row.size,
+        row.length,
+        not row.decidable,
+    )

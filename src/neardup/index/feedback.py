@@ -1,0 +1,67 @@
+"""What people say of pairs: it overrides the method's verdict on them."""
+
+from __future__ import annotations
+
+from neardup.errors import UsageError
+from neardup.index.answers import Feedback, moment
+from neardup.index.grouping import group_pages
+from neardup.index.matching import stored_features
+from neardup.index.naming import name_groups
+from neardup.methods.base import Method
+from neardup.stores.records import FeedbackRow, PageRow
+from neardup.stores.session import Session
+
+
+def give(
+    method: Method, session: Session, a: str, b: str, duplicate: bool, note: str, at: int
+) -> None:
+    """Keep a person's word and cluster the two pages anew."""
+    rows = _pages(session, a, b)
+    first, second = sorted((a, b))
+    session.put_feedback(FeedbackRow(first, second, duplicate, at, note))
+    _cluster_anew(method, session, rows, at)
+
+
+def take_back(method: Method, session: Session, a: str, b: str, at: int) -> bool:
+    """Forget a person's word; False if there was none."""
+    first, second = sorted((a, b))
+    if not session.feedback([first, second]):
+        return False
+    session.drop_feedback(first, second)
+    _cluster_anew(method, session, session.known([a, b]), at)
+    return True
+
+
+def everything(session: Session) -> list[Feedback]:
+    """All that people have said, oldest first."""
+    return [
+        Feedback(row.a, row.b, row.duplicate, moment(row.at), row.note)
+        for row in session.feedback()
+    ]
+
+
+def _pages(session: Session, a: str, b: str) -> dict[str, PageRow]:
+    if a == b:
+        raise UsageError("feedback is about two pages, not one and the same")
+    rows = session.known([a, b])
+    for page in (a, b):
+        if page not in rows:
+            raise UsageError(f"there is no page {page!r} in the index")
+    return rows
+
+
+def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at: int) -> None:
+    """Cluster the two pages, and all in their clusters, as if these pages had just changed."""
+    together = session.members(sorted({row.cluster for row in rows.values()}))
+    features = stored_features(method, session)
+    groups, others = group_pages(
+        method,
+        session,
+        {row.number: row for row in together},
+        [],
+        void=set(),
+        gone=set(),
+        judge=features.relations,
+    )
+    naming = name_groups(groups, others, at, lambda count: session.take_numbers("cluster", count))
+    naming.apply(session)

@@ -1,0 +1,258 @@
+"""Clusters around the pages that have changed, by the same rule as in a batch.
+
+Pages that verified pairs connect, directly or through others, are clustered together anew. What
+comes out is a function of those pages and pairs: the order in which pages came does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.clusters.splitting import APART, centred_clusters
+from neardup.kernels.union_find import connected_components
+from neardup.methods.base import ClustersAroundCentres, Method
+from neardup.stores.records import Edge, PageRow
+from neardup.stores.session import Session
+
+MOST_PAGES = 2_000  # in a group that is clustered anew; a page just joins a greater one
+
+Pairs = set[tuple[int, int]]
+Judge = Callable[[Sequence[int], Sequence[int]], list[tuple[str, float | None]]]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What people said of pairs of pages, by number, smaller first."""
+
+    together: Pairs
+    apart: Pairs
+
+    def joining(self, edges: Iterable[Edge], joins: frozenset[str]) -> list[Edge]:
+        """The pairs that join: those that people put together, and of the others those that the
+        method joins, unless people told them apart.
+        """
+        found = [
+            edge
+            for edge in edges
+            if (pair := (edge.a, edge.b)) in self.together
+            or (edge.relation in joins and pair not in self.apart)
+        ]
+        known = {(edge.a, edge.b) for edge in found}
+        return found + [Edge(a, b, "near", 1.0) for a, b in sorted(self.together - known)]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The stored pairs that join, with those of a batch in place of what it has changed."""
+
+    session: Session
+    joins: frozenset[str]
+    new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
+    void: set[int]  # pages whose stored pairs do not hold any more
+    said: Said
+
+    def edges(self, numbers: Iterable[int]) -> list[Edge]:
+        """The pairs that join, of these pages."""
+        wanted = set(numbers)
+        stored = [
+            edge
+            for edge in self.session.edges(sorted(wanted))
+            if edge.a not in self.void and edge.b not in self.void
+        ]
+        fresh = [edge for edge in self.new if edge.a in wanted or edge.b in wanted]
+        found = self.said.joining([*stored, *fresh], self.joins)
+        return [edge for edge in found if edge.a in wanted or edge.b in wanted]
+
+
+def component(graph: Graph, seed: int) -> tuple[set[int], list[Edge]]:
+    """All pages connected to a page, with their pairs; it ends where they are more than
+    `MOST_PAGES`.
+    """
+    reached: set[int] = set()
+    edges: set[Edge] = set()
+    frontier = {seed}
+    while frontier and len(reached) <= MOST_PAGES:
+        reached |= frontier
+        found = graph.edges(frontier)
+        edges.update(found)
+        frontier = {end for edge in found for end in (edge.a, edge.b)} - reached
+    return reached, sorted(edges, key=lambda edge: (edge.a, edge.b))
+
+
+def cluster(
+    method: Method,
+    pages: Mapping[int, PageRow],
+    edges: Sequence[Edge],
+    judge: Judge,
+    joins: frozenset[str],
+    said: Said,
+) -> list[list[int]]:
+    """The groups that these pages fall into, each in the order of arrival."""
+    numbers = sorted(pages, key=lambda number: pages[number].id)
+    place = {number: row for row, number in enumerate(numbers)}
+    sister = np.array([pages[number].sister for number in numbers], np.int64).view(np.uint64)
+    edges = list(edges)
+    while True:
+        labels = _labels(method, numbers, place, sister, edges, judge, joins, said)
+        groups: dict[int, list[int]] = {}
+        for number, label in zip(numbers, labels.tolist(), strict=True):
+            groups.setdefault(label, []).append(number)
+        rivals = _rivals(groups, said, edges)
+        if not rivals:
+            return [sorted(group) for group in groups.values()]
+        edges = [edge for edge in edges if not {edge.a, edge.b} & rivals]  # they stand alone
+
+
+def _labels(
+    method: Method,
+    numbers: Sequence[int],
+    place: Mapping[int, int],
+    sister: NDArray[np.uint64],
+    edges: Sequence[Edge],
+    judge: Judge,
+    joins: frozenset[str],
+    said: Said,
+) -> NDArray[np.int64]:
+    """For each page the smallest page of its cluster, in the order of ids."""
+    ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
+    left, right = np.sort(ends, axis=1).T
+    if not isinstance(method, ClustersAroundCentres):
+        return connected_components(len(numbers), left.copy(), right.copy())
+    similarity = np.array([1.0 if e.similarity is None else e.similarity for e in edges], float)
+
+    def closeness(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
+        pairs = [(numbers[a], numbers[b]) for a, b in zip(one, other, strict=True)]
+        verdicts = judge([a for a, _ in pairs], [b for _, b in pairs])
+        return np.array(
+            [_similarity(*each, joins, said) for each in zip(pairs, verdicts, strict=True)], float
+        )
+
+    return centred_clusters(sister, left.copy(), right.copy(), similarity, closeness)
+
+
+def _similarity(
+    pair: tuple[int, int], verdict: tuple[str, float | None], joins: frozenset[str], said: Said
+) -> float:
+    ordered = (min(pair), max(pair))
+    if ordered in said.together:
+        return 1.0
+    if ordered in said.apart or verdict[0] not in joins:
+        return APART
+    return 1.0 if verdict[1] is None else verdict[1]
+
+
+def _rivals(groups: Mapping[int, list[int]], said: Said, edges: Sequence[Edge]) -> set[int]:
+    """Of each two pages that a person has told apart and that are together: the one that goes."""
+    strength: dict[int, float] = {}
+    for edge in edges:
+        for end in (edge.a, edge.b):
+            strength[end] = strength.get(end, 0.0) + (edge.similarity or 1.0)
+    leaving: set[int] = set()
+    for group in map(set, groups.values()):
+        for a, b in said.apart:
+            if a in group and b in group and not {a, b} & leaving:
+                leaving.add(min((a, b), key=lambda page: (strength.get(page, 0.0), -page)))
+    return leaving
+
+
+def group_pages(
+    method: Method,
+    session: Session,
+    changed: Mapping[int, PageRow],
+    edges: Sequence[Edge],
+    *,
+    void: set[int],
+    gone: set[int],
+    judge: Judge,
+) -> tuple[list[list[int]], dict[int, PageRow]]:
+    """The groups that changed pages and all that hangs together with them fall into.
+
+    `edges` are the pairs of the changed pages. The stored pairs of pages in `void` do not hold
+    any more; those in `gone` are no more. The rows of all pages in the groups come along.
+    """
+    joins = frozenset(str(relation) for relation in method.joins)
+    old = session.edges(sorted(void)) if void else []
+    seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
+    near = {end for edge in edges for end in (edge.a, edge.b)}
+    rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
+    graph = Graph(session, joins, edges, void, said_of(session, changed))
+    great = _in_great_clusters(session, rows)
+    groups: list[list[int]] = []
+    todo = set(seeds)
+    while todo:
+        seed = min(todo)
+        numbers, pairs = ({seed}, []) if seed in great else component(graph, seed)
+        if len(numbers) > MOST_PAGES or great & numbers:
+            great |= numbers
+            todo -= numbers
+            continue
+        todo -= numbers
+        rows |= session.pages(sorted(numbers - rows.keys()))
+        members = {number: rows[number] for number in numbers}
+        groups += cluster(method, members, pairs, judge, joins, graph.said)
+    arriving = sorted((great & changed.keys()) - void)  # stored pages stay where they are
+    groups += _joining_great_clusters(session, graph, rows, arriving, judge)
+    return groups, {number: rows[number] for group in groups for number in group}
+
+
+def _in_great_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
+    sizes = {}
+    for cluster_id in {row.cluster for row in rows.values() if row.cluster}:
+        stored = session.cluster(cluster_id)
+        sizes[cluster_id] = stored.size if stored else 0
+    return {number for number, row in rows.items() if sizes.get(row.cluster, 0) > MOST_PAGES}
+
+
+def _joining_great_clusters(
+    session: Session,
+    graph: Graph,
+    rows: dict[int, PageRow],
+    numbers: Sequence[int],
+    judge: Judge,
+) -> list[list[int]]:
+    """New pages, each beside the first page of the cluster that it belongs to."""
+    groups = []
+    for number in numbers:
+        best = _best_neighbour(graph, rows, number, set(numbers))
+        if best is None:
+            groups.append([number])
+            continue
+        first = session.first_of(rows[best].cluster)
+        rows |= session.pages([first])
+        close = _similarity((number, first), judge([number], [first])[0], graph.joins, graph.said)
+        groups.append([first, number] if close >= 0 else [number])
+    return groups
+
+
+def _best_neighbour(
+    graph: Graph, rows: Mapping[int, PageRow], number: int, new: set[int]
+) -> int | None:
+    """The most similar stored page."""
+    found = [
+        (-(edge.similarity or 1.0), other)
+        for edge in graph.edges([number])
+        for other in (edge.a, edge.b)
+        if other not in new and other in rows
+    ]
+    return min(found)[1] if found else None
+
+
+def said_of(session: Session, changed: Mapping[int, PageRow]) -> Said:
+    """What people said of pairs of pages that are here."""
+    told = session.feedback()
+    if not told:
+        return Said(set(), set())
+    ids = {page for each in told for page in (each.a, each.b)}
+    numbers = {page: row.number for page, row in session.known(sorted(ids)).items()}
+    numbers |= {row.id: number for number, row in changed.items() if row.id in ids}
+    together: Pairs = set()
+    apart: Pairs = set()
+    for each in told:
+        if each.a in numbers and each.b in numbers:
+            a, b = sorted((numbers[each.a], numbers[each.b]))
+            (together if each.duplicate else apart).add((a, b))
+    return Said(together, apart)

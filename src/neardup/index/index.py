@@ -1,0 +1,319 @@
+"""`Index`: what a crawler asks for each page, now: is this new, or a copy, and of what?
+
+    index = Index.open("sqlite:///crawl.db")
+    answer = index.add(html_page(html, url=url))
+    if answer.duplicate: ...                          # of answer.of, in answer.cluster
+
+Answers are those of a batch run over the pages so far: the same text stage, features, candidates,
+verdicts and clusters. An index may be shared by threads and by processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+
+from neardup.engines.progress import Progress
+from neardup.engines.threads import default_workers, ordered_map
+from neardup.index import browsing, feedback, forgetting, rechecking
+from neardup.index.answering import planned_answers, stored_answer
+from neardup.index.answers import (
+    Answer,
+    ClusterSummary,
+    Event,
+    Feedback,
+    Rechecked,
+    StoredPage,
+    micros,
+    now,
+)
+from neardup.index.applying import apply_plan, forget_pages
+from neardup.index.intake import take_in
+from neardup.index.naming import name_groups
+from neardup.index.planning import make_plan
+from neardup.index.settings import settle
+from neardup.methods.base import Method, make_method
+from neardup.model import Cluster, Page, RawPage, Verdict
+from neardup.stores.records import PageRow
+from neardup.stores.session import Session
+from neardup.stores.store import Store, open_store
+
+PAGES_AT_ONCE = 256
+BYTES_AT_ONCE = 16 * 1024**2
+NO_NUMBER = -1
+
+Input = RawPage | Page
+
+
+class Index:
+    """What has been seen. Open one with `Index.open`; it is also a context manager."""
+
+    def __init__(self, store: Store, method: Method, *, keep_text: bool) -> None:
+        self.store = store
+        self.method = method
+        self.keep_text = keep_text
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        method: str | None = None,
+        options: Mapping[str, object] | None = None,
+        *,
+        preset: str | None = None,
+        keep_text: bool | None = None,
+        create: bool = True,
+    ) -> Index:
+        """The index in the store at `url`: sqlite:///file.db, postgresql://... or memory://.
+
+        A new store takes the method (default own-text) and its options, and keeps them; later
+        they may be left out, and others are an error. `keep_text` (default yes) keeps the text of
+        pages, which is what `recheck` and the review pages need.
+        """
+        store = open_store(url, create=create)
+        try:
+            settled = settle(store, method, options, preset, keep_text)
+        except BaseException:
+            store.close()
+            raise
+        made = make_method(settled.method, settled.options)
+        return cls(store, made, keep_text=settled.keep_text)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.store.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Adding and asking
+
+    def add(self, page: Input) -> Answer:
+        """Remember a page and say what it is. When this returns, the page is in.
+
+        A page whose id is known is the same page: with the same content nothing changes, with
+        other content it takes the place of the earlier one.
+        """
+        return self.add_many([page])[0]
+
+    def add_many(self, pages: Iterable[Input]) -> list[Answer]:
+        """`add` for many pages, some at a time; the answers are in the order of the pages."""
+        return list(self.stream(pages))
+
+    def stream(self, pages: Iterable[Input], *, workers: int | None = None) -> Iterator[Answer]:
+        """`add_many` for as many pages as there are: answers come as soon as pages are in."""
+        batches = _batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
+        for ids, batch in ordered_map(_parsed, batches, workers or default_workers()):
+            answers = self.store.write(partial(self._add, batch=batch))
+            yield from (answers[each] for each in ids)
+
+    def query(self, page: Input) -> Answer:
+        """What `add` would say, without remembering the page."""
+        return self.query_many([page])[0]
+
+    def query_many(self, pages: Sequence[Input]) -> list[Answer]:
+        """What `add` would say of each page if it came alone."""
+        found = []
+        for page in pages:
+            batch = take_in([page])
+            answers = self.store.read(partial(self._query, batch=batch))
+            found.append(next(iter(answers.values())))
+        return found
+
+    def explain(self, a: str, b: str) -> Verdict:
+        """The method's verdict on two pages that are here: what `a` is to `b`."""
+        return self.store.read(lambda session: browsing.explain(self.method, session, a, b))
+
+    # Forgetting
+
+    def remove(self, id: str) -> bool:  # noqa: A002 - the word for it
+        """Forget a page; False if it was not here. Its cluster is looked at again."""
+        return self.remove_many([id]) == 1
+
+    def remove_many(self, ids: Sequence[str]) -> int:
+        """Forget pages; gives how many were here."""
+
+        def work(session: Session) -> int:
+            rows = list(session.known(list(ids)).values())
+            forgetting.remove(self.method, session, rows, now())
+            return len(rows)
+
+        return self.store.write(work)
+
+    def expire(self, older_than: datetime | timedelta) -> int:
+        """Forget pages that were not added since that moment, or for that long."""
+        if isinstance(older_than, timedelta):
+            moment = now() - round(older_than.total_seconds() * 1e6)
+        else:
+            moment = micros(older_than)
+        count = forgetting.expire(self.method, self.store, moment)
+        if count:
+            self.store.compact()
+        return count
+
+    # Looking
+
+    def __len__(self) -> int:
+        return self.store.read(lambda session: session.count_pages())
+
+    def page(self, id: str) -> StoredPage | None:  # noqa: A002
+        """A page that is here."""
+        return self.store.read(lambda session: browsing.page(session, id))
+
+    def text(self, id: str) -> Page | None:  # noqa: A002
+        """A page with its text, if texts are kept."""
+        return self.store.read(lambda session: browsing.text(session, id))
+
+    def clusters(self, *, smallest: int = 1) -> Iterator[Cluster]:
+        """Every cluster with at least `smallest` members; `kept` is the page that came first."""
+        return browsing.clusters(self.store, smallest)
+
+    def cluster(self, name: str) -> Cluster | None:
+        """The cluster of that name, or the one it has been merged into."""
+        return self.store.read(lambda session: browsing.cluster(session, name))
+
+    def list_clusters(
+        self,
+        *,
+        smallest: int = 2,
+        host: str = "",
+        search: str = "",
+        since: datetime | None = None,
+        sort: browsing.Sort = "size",
+        skip: int = 0,
+        most: int = 50,
+    ) -> list[ClusterSummary]:
+        """Clusters to look at: by size, or by when they were made or changed last."""
+        return self.store.read(
+            lambda session: browsing.list_clusters(
+                session, smallest, host, search, since, sort, skip, most
+            )
+        )
+
+    def members(self, name: str) -> list[StoredPage]:
+        """The pages of a cluster, in the order in which they came."""
+        return self.store.read(lambda session: browsing.members(session, name))
+
+    def history(self, cluster: str) -> list[Event]:
+        """What happened to a cluster, in order, also to one that is no more."""
+        return self.store.read(lambda session: browsing.history(session, cluster))
+
+    def stats(self) -> browsing.Stats:
+        """Counts over the whole index."""
+        return self.store.read(browsing.stats)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes in the store by part: bookkeeping, keys, verification, text, ..."""
+        return self.store.read(lambda session: session.sizes())
+
+    # Judging again
+
+    def give_feedback(self, a: str, b: str, *, duplicate: bool, note: str = "") -> None:
+        """A person's word on a pair: it overrides the method's, now and in a recheck."""
+        self.store.write(
+            lambda session: feedback.give(self.method, session, a, b, duplicate, note, now())
+        )
+
+    def take_back_feedback(self, a: str, b: str) -> bool:
+        """Let the method's verdict on a pair count again; False if nothing was said of it."""
+        return self.store.write(
+            lambda session: feedback.take_back(self.method, session, a, b, now())
+        )
+
+    def feedback(self) -> list[Feedback]:
+        """All that people have said, oldest first."""
+        return self.store.read(feedback.everything)
+
+    def recheck(
+        self, *, work: str | Path | None = None, progress: Progress | None = None
+    ) -> Rechecked:
+        """Judge everything again with what is known now: what a batch run over all would say.
+
+        Names of clusters stay with most of their pages. `work` is a folder to spill to.
+        """
+        return rechecking.recheck(
+            self.method, self.store, keep_text=self.keep_text, work=work, progress=progress
+        )
+
+    # Inside a transaction
+
+    def _add(self, session: Session, batch: pa.RecordBatch) -> dict[str, Answer]:
+        at = now()
+        same, replaced, new = _sorted_out(session, batch)
+        answers = {row.id: stored_answer(self.method, session, row) for row in same}
+        if same:
+            session.saw([row.number for row in same], at)
+        if new.num_rows:
+            first = session.take_numbers("page", new.num_rows)
+            plan = make_plan(self.method, session, new, first, at, replaced)
+            forget_pages(self.method, session, [row.number for row in replaced.values()])
+            naming = apply_plan(self.method, session, plan, at, keep_text=self.keep_text)
+            answers |= planned_answers(self.method, session, plan, naming.clusters)
+        return answers
+
+    def _query(self, session: Session, batch: pa.RecordBatch) -> dict[str, Answer]:
+        same, replaced, new = _sorted_out(session, batch)
+        answers = {row.id: stored_answer(self.method, session, row) for row in same}
+        if new.num_rows:
+            at = now()
+            first = session.take_numbers("page", 0)
+            plan = make_plan(self.method, session, new, first, at, replaced)
+            naming = name_groups(plan.groups, plan.rows, at, lambda _: NO_NUMBER)
+            clusters = {page: max(name, 0) for page, name in naming.clusters.items()}
+            answers |= planned_answers(self.method, session, plan, clusters)
+        return answers
+
+
+def _sorted_out(
+    session: Session, batch: pa.RecordBatch
+) -> tuple[list[PageRow], dict[str, PageRow], pa.RecordBatch]:
+    """Pages that are here already, pages that the new ones replace, and the new ones."""
+    known = session.known(batch["id"].to_pylist())
+    if not known:
+        return [], {}, batch
+    digests = batch["digest"].to_numpy().view("int64").tolist()
+    same, rows = [], []
+    for place, (page, digest) in enumerate(zip(batch["id"].to_pylist(), digests, strict=True)):
+        stored = known.get(page)
+        if stored is not None and stored.digest == digest:
+            same.append(known.pop(page))
+        else:
+            rows.append(place)
+    return same, known, batch.take(pa.array(rows, pa.int64()))
+
+
+def _parsed(pages: list[Input]) -> tuple[list[str], pa.RecordBatch]:
+    batch = take_in(pages)
+    told = iter(batch["id"].to_pylist())  # as they are stored, each once
+    names: dict[str, str] = {}
+    last = {page.id: place for place, page in enumerate(pages)}
+    for place, page in enumerate(pages):
+        if last[page.id] == place:
+            names[page.id] = next(told)
+    return [names[page.id] for page in pages], batch
+
+
+def _batches(pages: Iterable[Input], most: int, size: int) -> Iterator[list[Input]]:
+    batch: list[Input] = []
+    held = 0
+    for page in pages:
+        batch.append(page)
+        held += len(page.body) if isinstance(page, RawPage) else page.size
+        if len(batch) == most or held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch

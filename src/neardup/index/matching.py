@@ -1,0 +1,182 @@
+"""Which stored pages a new page may duplicate, and the verdict on each.
+
+As in a batch, pages that share a key are candidates and every candidate is judged. A key that
+very many pages have is hot: a mirror or boilerplate. Of its pages only the newest are remembered
+under it (`candidates/grouping.py` says why that loses nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.candidates.grouping import (
+    HOT,
+    REACH,
+    added_up,
+    pairs_sharing_keys,
+    without_most_chance_pairs,
+)
+from neardup.errors import UsageError
+from neardup.index.packing import unpack
+from neardup.methods.base import Method, ProposesCandidates
+from neardup.model import Relation
+from neardup.stores.session import Session
+
+Rows = NDArray[np.int64]
+
+MOST_CANDIDATES = 64  # of a page: those that share the most keys with it, then the newest
+REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
+
+
+@dataclass(frozen=True)
+class PageFeatures:
+    """The features of the pages at hand; those of others are fetched when they are asked for."""
+
+    method: Method
+    session: Session
+    batch: pa.RecordBatch
+    place: dict[int, int]  # row of the batch by page number
+
+    def take(self, numbers: Sequence[int]) -> pa.RecordBatch:
+        """The features of these pages, in this order."""
+        distinct = sorted(set(numbers))
+        here = [number for number in distinct if number in self.place]
+        stored = self.session.content(
+            "features", [number for number in distinct if number not in self.place]
+        )
+        rows = {number: row for row, number in enumerate([*here, *stored])}
+        ours = self.batch.take(pa.array([self.place[number] for number in here], pa.int64()))
+        theirs = unpack(self.method.feature_schema, list(stored.values()))
+        both = pa.concat_batches([ours, theirs])
+        return both.take(pa.array([rows[number] for number in numbers], pa.int64()))
+
+    def judge(self, left: Sequence[int], right: Sequence[int]) -> pa.RecordBatch:
+        """The verdicts on pairs of pages."""
+        return self.method.judge(self.take(left), self.take(right))
+
+    def relations(
+        self, left: Sequence[int], right: Sequence[int]
+    ) -> list[tuple[str, float | None]]:
+        """Relation and similarity of pairs of pages."""
+        verdicts = self.judge(left, right)
+        columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
+        return list(zip(*columns, strict=True))
+
+
+def stored_features(method: Method, session: Session) -> PageFeatures:
+    """The features of stored pages, with none at hand."""
+    return PageFeatures(method, session, pa.RecordBatch.from_pylist([], method.feature_schema), {})
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of a batch of pages, as signed numbers, each once a page."""
+
+    keys: Rows
+    numbers: Rows
+
+    def entries(self) -> list[tuple[int, int]]:
+        """Key and page number, in order."""
+        order = np.lexsort((self.numbers, self.keys))
+        return list(zip(self.keys[order].tolist(), self.numbers[order].tolist(), strict=True))
+
+
+def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
+    """The keys by page number; none for a method whose pages are compared with all."""
+    if method.compares_all:
+        return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
+    found = method.keys(features)
+    keys = found["key"].to_numpy().view(np.int64)
+    both = np.unique(np.stack([keys, numbers[found["row"].to_numpy()]]), axis=1)
+    return Keys(both[0], both[1])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs of page numbers that are worth judging, and keys that have become hot."""
+
+    left: Rows
+    right: Rows
+    cooled: list[tuple[int, int]]  # keys that are to be taken from pages
+
+
+def candidates(method: Method, session: Session, keys: Keys, own: set[int]) -> Candidates:
+    """The stored pages and each other that the pages of a batch share keys with.
+
+    `own` are the numbers of the batch: what the store holds of them is out of date.
+    """
+    postings = session.postings(np.unique(keys.keys).tolist())
+    found = np.array(postings or np.empty((0, 2)), np.int64).reshape(-1, 2)
+    found = found[~np.isin(found[:, 1], list(own))]
+    bounded = not isinstance(method, ProposesCandidates)
+    cooled: list[tuple[int, int]] = []
+    if bounded:
+        found, cooled = _cool(found)
+    within = pairs_sharing_keys(keys.numbers, keys.keys.view(np.uint64))
+    across = _join(keys, found)
+    sides = [np.concatenate([one, other]) for one, other in zip(within, across, strict=True)]
+    left, right, shared = added_up(*sides)
+    if method.chance_pairs is not None:
+        single = shared == 1
+        kept = without_most_chance_pairs(left, right, shared, method.chance_pairs)
+        chosen = np.isin(left << 32 | right, kept[0] << 32 | kept[1]) | ~single
+        left, right, shared = left[chosen], right[chosen], shared[chosen]
+    if bounded:
+        left, right = _strongest(left, right, shared, own)
+    return Candidates(left, right, cooled)
+
+
+def _cool(postings: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
+    """The postings with only the newest pages of hot keys, and what is left out."""
+    order = np.lexsort((-postings[:, 1], postings[:, 0]))
+    postings = postings[order]
+    starts = np.flatnonzero(np.diff(postings[:, 0], prepend=np.nan))
+    counts = np.diff([*starts, len(postings)])
+    rank = np.arange(len(postings)) - np.repeat(starts, counts)
+    too_many = (np.repeat(counts, counts) > HOT) & (rank >= REACH)
+    left_out = [(key, number) for key, number in postings[too_many].tolist()]
+    return postings[~too_many], left_out
+
+
+def _join(keys: Keys, postings: NDArray[np.int64]) -> tuple[Rows, Rows, Rows]:
+    """Each pair of a page of the batch and a stored page, once for each key they share."""
+    order = np.argsort(keys.keys, kind="stable")
+    by_key, numbers = keys.keys[order], keys.numbers[order]
+    first = np.searchsorted(by_key, postings[:, 0], "left")
+    count = np.searchsorted(by_key, postings[:, 0], "right") - first
+    stored = np.repeat(postings[:, 1], count)
+    offsets = np.arange(stored.size) - np.repeat(np.cumsum(count) - count, count)
+    ours = numbers[np.repeat(first, count) + offsets]
+    return np.minimum(stored, ours), np.maximum(stored, ours), np.ones(stored.size, np.int64)
+
+
+def _strongest(left: Rows, right: Rows, shared: Rows, own: set[int]) -> tuple[Rows, Rows]:
+    """The pairs that are among the first `MOST_CANDIDATES` of a page of the batch."""
+    chosen = np.zeros(left.size, bool)
+    for page, other in ((left, right), (right, left)):
+        mine = np.flatnonzero(np.isin(page, list(own)))
+        order = mine[np.lexsort((-other[mine], -shared[mine], page[mine]))]
+        starts = np.flatnonzero(np.diff(page[order], prepend=-1))
+        rank = np.arange(order.size) - np.repeat(starts, np.diff([*starts, order.size]))
+        chosen[order[rank < MOST_CANDIDATES]] = True
+    return left[chosen], right[chosen]
+
+
+def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> Candidates:
+    """Every page of the batch with every stored page and with each other."""
+    most = method.options.maximum_pages
+    if len(stored) + len(own) > most:
+        raise UsageError(
+            f"{method.name} compares each page with all that is stored, and {len(stored):,} pages "
+            f"are: more than its maximum_pages = {most:,}. Raise that option, expire pages, or "
+            "take a method that has keys (own-text)"
+        )
+    pairs = [(one, other) for other in own for one in stored]
+    pairs += [(one, other) for place, other in enumerate(own) for one in own[:place]]
+    sides = np.sort(np.array(pairs, np.int64).reshape(-1, 2), axis=1)
+    return Candidates(sides[:, 0], sides[:, 1], [])

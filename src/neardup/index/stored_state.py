@@ -1,0 +1,75 @@
+"""The state of a method that decides in order, kept in a store.
+
+What is written stays here until `written` is put into the store with everything else, so a query
+changes nothing and a batch that fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from neardup.stores.session import Session
+
+
+class StoredMap(MutableMapping[str, Any]):
+    """One map of the state."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session = session
+        self._name = name
+        self.put: dict[str, str] = {}
+        self.dropped: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self.dropped:
+            raise KeyError(key)
+        text = self.put.get(key)
+        if text is None:
+            text = self._session.state(self._name, key)
+        if text is None:
+            raise KeyError(key)
+        return json.loads(text)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.put[key] = json.dumps(value)
+        self.dropped.discard(key)
+
+    def __delitem__(self, key: str) -> None:
+        self[key]  # a key that is not there is an error
+        self.put.pop(key, None)
+        self.dropped.add(key)
+
+    def __iter__(self) -> Iterator[str]:
+        stored = set(self._session.state_keys(self._name))
+        return iter((stored | self.put.keys()) - self.dropped)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class StoredState:
+    """See `methods.base.State`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._maps: dict[str, StoredMap] = {}
+
+    def map(self, name: str) -> StoredMap:
+        """The map of that name, empty at first."""
+        return self._maps.setdefault(name, StoredMap(self._session, name))
+
+    @property
+    def written(self) -> list[tuple[str, str, str]]:
+        """Map, key and value of all that was set."""
+        return [
+            (name, key, value)
+            for name, each in self._maps.items()
+            for key, value in each.put.items()
+        ]
+
+    @property
+    def dropped(self) -> list[tuple[str, str]]:
+        """Map and key of all that was deleted."""
+        return [(name, key) for name, each in self._maps.items() for key in each.dropped]
