@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from itertools import chain
 
@@ -34,62 +35,97 @@ def page_pairs(draw: Callable[..., list[Line]]) -> tuple[list[Line], list[Line]]
 
 @given(st.lists(page_pairs(), max_size=4), st.integers(2, 9))
 def test_shared_weights(pairs: list[tuple[list[Line], list[Line]]], size: int) -> None:
-    samples = [plain_own.heaviest_lines([line.mass for line in page], 3) for page, _ in pairs]
-    shared, example, difference = shared_of(pairs, samples, size)
+    shared, example, difference = shared_of(pairs, size)
     wanted = [
-        plain.shared(page, other, chosen, size)
-        for (page, other), chosen in zip(pairs, samples, strict=True)
+        [plain.shared(page, other, samples_of(page), size) for page, other in (pair, pair[::-1])]
+        for pair in pairs
     ]
-    assert shared.tolist() == pytest.approx([each.weight for each in wanted])
-    assert example.tolist() == [each.example for each in wanted]
-    assert difference.tolist() == [each.difference for each in wanted]
+    assert shared.tolist() == [pytest.approx([each.weight for each in sides]) for sides in wanted]
+    assert example.tolist() == [[each.example for each in sides] for sides in wanted]
+    assert difference.tolist() == [[each.difference for each in sides] for sides in wanted]
 
 
 @given(pages, st.integers(2, 9))
 def test_a_page_shares_all_with_itself(page: list[Line], size: int) -> None:
-    shared, _, difference = shared_of([(page, page)], [[0] if page else []], size)
-    assert shared[0] == pytest.approx(plain_own.own_mass(page)[0])
-    assert difference.tolist() == [shared_text.NONE]
+    shared, _, difference = shared_of([(page, page)], size)
+    assert shared[0] == pytest.approx([plain_own.own_mass(page)[0]] * 2)
+    assert difference.tolist() == [[shared_text.NONE] * 2]
 
 
 def test_a_changed_word_costs_itself_and_no_more() -> None:
     before = [Line(1.0, False, [list(range(20))])]
     after = [Line(1.0, False, [[*range(10), 99, *range(11, 20)]])]
-    shared, _, _ = shared_of([(before, after)], [[]], 8)
-    assert shared[0] == 2 * 19
+    shared, _, _ = shared_of([(before, after)], 8)
+    assert shared[0].tolist() == [2 * 19, 2 * 19]
+
+
+def test_long_pages_of_many_kinds() -> None:
+    """Longer than the room there is at first; runs of equal shingles longer than a stride."""
+    source = random.Random(1)
+
+    def page(lines: int, dense: float) -> list[Line]:
+        return [
+            Line(1.0, source.random() < dense, [[source.randrange(50) for _ in range(40)]])
+            for _ in range(lines)
+        ]
+
+    long, mixed, short = page(60, 0.0), page(70, 0.5), page(3, 1.0)
+    pairs = [(short, long), (long, long[7:] + mixed), (mixed, mixed[:40] + short + mixed[41:])]
+    shared, _, _ = shared_of(pairs, 8)
+    wanted = [
+        [plain.shared(page, other, [], 8).weight for page, other in (pair, pair[::-1])]
+        for pair in pairs
+    ]
+    assert shared.tolist() == [pytest.approx(sides) for sides in wanted]
 
 
 @given(st.sets(st.integers(0, 2**20), max_size=60), st.lists(st.integers(0, 2**20)))
 def test_the_table_is_a_set(numbers: set[int], others: list[int]) -> None:
     """Shingles are odd; the bits that choose their place may be the same for all of them."""
     shingles = np.array([number << 9 | 1 for number in sorted(numbers)], np.uint32)
-    table = shared_text._table(shingles, 0, shingles.size)
+    known, first = np.ones(256, np.uint32), np.ones(256, np.uint32)
+    assert shared_text._fill(shingles, known, first, np.empty(60, np.uint32)) == 0
     for number in [*numbers, *others]:
-        found = shared_text._is_in(table, np.uint32(number << 9 | 1))
-        assert found == (number in numbers)
+        slot = shared_text._slot(known, np.uint32(number << 9 | 1))
+        assert (known[slot] != 0) == (number in numbers)
+        assert number not in numbers or first[slot] == sorted(numbers).index(number)
+
+
+def samples_of(page: list[Line]) -> list[int]:
+    return plain_own.heaviest_lines([line.mass for line in page], 3)
 
 
 def shared_of(
-    pairs: Sequence[tuple[list[Line], list[Line]]], samples: list[list[int]], size: int
+    pairs: Sequence[tuple[list[Line], list[Line]]], size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """The kernel, from pages whose lines are all kept."""
-    kept = [page for page, _ in pairs]
-    runs = list(chain.from_iterable(kept))
+    """The kernel, from pages whose lines are all kept; the left ones are one batch, the right ones
+    another."""
+    batches = [batch_columns([pair[side] for pair in pairs], size) for side in range(2)]
+    addresses = [[array.ctypes.data for column in batch for array in column] for batch in batches]
+    rows = np.arange(len(pairs), dtype=np.int32)
     return shared_text.shared_weights(
-        *ragged([plain_own.shingles(page, size) for page in kept]),
-        *ragged([plain_own.shingles(other, size) for _, other in pairs]),
-        np.array([len(line.tokens) for line in runs], np.uint32),
-        np.array([line.unit for line in runs], np.uint8),
-        np.array([line.unit * line.weight for line in runs], np.float32),
-        places(kept),
-        *ragged(samples),
-        size,
+        np.array(addresses, np.uint64), 0 * rows, rows, 0 * rows + 1, rows, size
     )
 
 
-def ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    return np.array(list(chain.from_iterable(rows)), np.uint32), places(rows)
+def batch_columns(
+    kept: list[list[Line]], size: int
+) -> list[tuple[NDArray[np.int32], NDArray[np.generic]]]:
+    """Where the lists of each column start, and their values."""
+    runs = [line for page in kept for line in page]
+    places_of_runs = places(kept)
+    return [
+        ragged([plain_own.shingles(page, size) for page in kept]),
+        (places_of_runs, np.array([len(line.tokens) for line in runs], np.uint32)),
+        (places_of_runs, np.array([line.unit for line in runs], np.uint8)),
+        (places_of_runs, np.array([line.unit * line.weight for line in runs], np.float32)),
+        ragged([samples_of(page) for page in kept]),
+    ]
 
 
-def places(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
-    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
+def ragged(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    return places(rows), np.array(list(chain.from_iterable(rows)), np.uint32)
+
+
+def places(rows: Sequence[Sequence[object]]) -> NDArray[np.int32]:
+    return np.cumsum([0, *map(len, rows)], dtype=np.int32)

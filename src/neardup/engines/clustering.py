@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from neardup.clusters.growing import NEW, join_earlier
 from neardup.clusters.keeping import choose_kept
 from neardup.clusters.splitting import APART, centred_clusters
-from neardup.engines.deciding import PAIRS_AT_ONCE, Judged, judge_in_steps
+from neardup.engines.deciding import (
+    PAIRS_AT_ONCE,
+    InPlace,
+    Judged,
+    judge_in_steps,
+    step_in_place,
+)
 from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
@@ -49,6 +55,7 @@ class JoinRule:
     judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
     relations: Sequence[str]  # the verdicts that join
     sisters: Callable[[Features], NDArray[np.uint64]] | None  # for clusters around a centre
+    in_place: InPlace | None = None  # the same as `judge`, on features where they stand
 
 
 def join_rule(method: Method, *, contained: bool) -> JoinRule:
@@ -56,7 +63,7 @@ def join_rule(method: Method, *, contained: bool) -> JoinRule:
     also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
     relations = sorted(str(relation) for relation in {*method.joins, *also})
     if not isinstance(method, ClustersAroundCentres):
-        return JoinRule(method.judge, relations, None)
+        return JoinRule(method.judge, relations, None, step_in_place(method))
     sisters = method.sisters
 
     def all_sisters(features: Features) -> NDArray[np.uint64]:
@@ -65,7 +72,7 @@ def join_rule(method: Method, *, contained: bool) -> JoinRule:
             found[pages] = sisters(batch)
         return found
 
-    return JoinRule(method.judge, relations, all_sisters)
+    return JoinRule(method.judge, relations, all_sisters, step_in_place(method))
 
 
 def cluster_pages(
@@ -111,7 +118,7 @@ def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run
 
     def judge(start: int) -> list[pa.RecordBatch]:
         here = slice(start, start + PAIRS_AT_ONCE)
-        verdicts = judge_in_steps(rule.judge, features, left[here], right[here])
+        verdicts = judge_in_steps(rule.judge, features, left[here], right[here], rule.in_place)
         return [batch.select(TO_KEPT.names) for batch in verdicts]
 
     batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)

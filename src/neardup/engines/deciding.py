@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +23,18 @@ from neardup.engines.features import Features, Rows
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.work import Parts, in_order_of_keys
-from neardup.methods.base import DecidesInOrder, MemoryState, Method, ProposesCandidates
+from neardup.methods.base import (
+    DecidesInOrder,
+    JudgesInPlace,
+    MemoryState,
+    Method,
+    Places,
+    ProposesCandidates,
+)
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
+
+InPlace = Callable[[Sequence[pa.RecordBatch], Places, Places], pa.RecordBatch]
 
 PAIRS_AT_ONCE = 16_384
 JUDGED_BYTES = 64_000_000  # of features that are judged at once, about
@@ -61,7 +70,9 @@ def decide(
         left, right = _candidates(method, features, run)
 
         def judge_pairs(left: Rows, right: Rows) -> pa.RecordBatch:
-            return pa.concat_batches(judge_in_steps(method.judge, features, left, right))
+            in_place = step_in_place(method)
+            steps = judge_in_steps(method.judge, features, left, right, in_place)
+            return pa.concat_batches(steps)
 
         if earlier is not None:
             known = earlier.known_pairs(spilled.ids)
@@ -98,12 +109,32 @@ def judge_in_steps(
     features: Features,
     left: Rows,
     right: Rows,
+    in_place: InPlace | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The verdicts on pairs, so many at a time that their features fit in memory."""
+    """The verdicts on pairs, so many at a time that their features fit in memory.
+
+    `in_place` is the step of a method that judges features where they stand, if it has one.
+    """
     step = features.rows_within(JUDGED_BYTES // 2)
     for start in range(0, max(left.size, 1), step):
         here = slice(start, start + step)
-        yield judge(features.take(left[here]), features.take(right[here]))
+        if in_place is None:
+            yield judge(features.take(left[here]), features.take(right[here]))
+        else:
+            yield _judge_in_place(in_place, features, left[here], right[here])
+
+
+def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows) -> pa.RecordBatch:
+    one, other = features.places(left), features.places(right)
+    verdicts = judge(features.batches, one, other)
+    for number in np.union1d(one.batches, other.batches).tolist():
+        features.release(number)
+    return verdicts
+
+
+def step_in_place(method: Method) -> InPlace | None:
+    """The step of a method that judges features where they stand; None for any other."""
+    return method.judge_in_place if isinstance(method, JudgesInPlace) else None
 
 
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:

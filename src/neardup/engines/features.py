@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.engines.packed_lists import long_lists, pack, unpack
+from neardup.methods.base import Places
 
 Rows = NDArray[np.int64]
 
@@ -69,6 +70,10 @@ class Features:
         """Batch `number` is not needed for now: give back its memory, if it is mapped."""
         if self.maps:
             self.maps[number].madvise(mmap.MADV_DONTNEED)
+
+    def places(self, pages: Rows) -> Places:
+        """In which batch each of these pages is, and in which row of it."""
+        return Places(self._batch[pages], self._row[pages])
 
     def take(self, pages: Rows) -> pa.RecordBatch:
         """The features of these pages, in this order, as one batch of its own."""

@@ -2,6 +2,9 @@
 
 A token is shared when it stands in a shingle that the other page has too. What a page shares is the
 weight of its shared tokens.
+
+Pages are read where they stand (`kernels.memory`): a row of `batches` has the addresses of the
+columns of one batch, in the order of `COLUMNS`, and a page is a row of a batch.
 """
 
 from __future__ import annotations
@@ -10,123 +13,257 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.memory import Addresses, Numbers, bytes_at, floats_at, places_at, words_at
 from neardup.kernels.shingles import Offsets
 
 Shingles = NDArray[np.uint32]
-Weights = NDArray[np.float32]
+Places = NDArray[np.uint32]
+Flags = NDArray[np.uint8]
+Weights = NDArray[np.float64]
+
+# What a page is told by: its shingles, its runs (a run is a kept line: so many tokens of so many
+# units and such a weight each), and the numbers of its sample lines among its runs.
+COLUMNS = ("shingles", "run_tokens", "run_units", "run_weights", "samples")
+SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAMPLES = range(0, 2 * len(COLUMNS), 2)
 
 NONE = -1
 MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
+STRIDE = 16
+ROOM = 1024  # tokens that there is room for at first
+EMPTY_SHARE = 4  # places of a table for each shingle in it, about
 
 
 @kernel
 def shared_weights(
-    shingles: Shingles,
-    places: Offsets,
-    other_shingles: Shingles,
-    other_places: Offsets,
-    run_tokens: NDArray[np.uint32],
-    run_units: NDArray[np.uint8],
-    run_weights: Weights,
-    run_places: Offsets,
-    samples: NDArray[np.uint32],
-    sample_places: Offsets,
+    batches: Addresses,
+    left_batch: Numbers,
+    left_row: Numbers,
+    right_batch: Numbers,
+    right_row: Numbers,
     size: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each pair of rows the weight of the first page's tokens that the second page has too,
-    the number of its first sample line that is mostly shared, and of the first that hardly is.
+) -> tuple[Weights, Offsets, Offsets]:
+    """For each pair, of its left page and of its right one: the weight of the tokens that the other
+    page has too, the number of the first sample line that is mostly shared, and of the first that
+    hardly is.
 
-    A run is a kept line: so many tokens of so many units and such a weight each. Shingles begin
-    at the first tokens and reach over `size` units.
+    Shingles begin at the first tokens and reach over `size` units.
     """
-    pairs = len(places) - 1
-    shared = np.zeros(pairs)
-    example = np.full(pairs, NONE)
-    difference = np.full(pairs, NONE)
+    pairs = len(left_row)
+    shared = np.zeros((pairs, 2))
+    example = np.full((pairs, 2), NONE)
+    difference = np.full((pairs, 2), NONE)
+    room = 0
+    flags, table, repeats = _room_for(ROOM, size)
     for pair in range(pairs):
-        own = shingles[places[pair] : places[pair + 1]]
-        others = other_shingles[other_places[pair] : other_places[pair + 1]]
-        identical = len(own) == len(others) and (own == others).all()  # then each is in the other
-        table = _table(others, 0, 0 if identical else len(others))
-        first_run, last_run = run_places[pair], run_places[pair + 1]
-        covered = _covered_of_runs(
-            own,
-            table,
-            identical,
-            run_tokens[first_run:last_run],
-            run_units[first_run:last_run],
-            size,
-        )
-        for run in range(last_run - first_run):
-            shared[pair] += covered[run] * run_weights[first_run + run]
-        for number in range(sample_places[pair + 1] - sample_places[pair]):
-            run = samples[sample_places[pair] + number]
-            share = covered[run] / run_tokens[first_run + run]
-            if share >= MOSTLY and example[pair] == NONE:
-                example[pair] = number
-            if share <= HARDLY and difference[pair] == NONE:
-                difference[pair] = number
+        batch, other_batch = batches[left_batch[pair]], batches[right_batch[pair]]
+        own = _words(batch, SHINGLES, left_row[pair])
+        others = _words(other_batch, SHINGLES, right_row[pair])
+        most = max(len(own), len(others))
+        if most > room:
+            room = max(2 * most, ROOM)
+            flags, table, repeats = _room_for(room, size)
+        identical = len(own) == len(others) and _equal_run(own, 0, others, 0) == len(own)
+        if not identical:
+            flags[0, : size + len(own) + size] = 0
+            flags[1, : size + len(others) + size] = 0
+            _flag_common(own, others, flags[0, size:], flags[1, size:], table, repeats)
+        for side in range(2):
+            at, row = (batch, left_row[pair]) if side == 0 else (other_batch, right_row[pair])
+            run_tokens = _words(at, RUN_TOKENS, row)
+            run_weights = _floats(at, RUN_WEIGHTS, row)
+            counts = run_tokens
+            if not identical:
+                counts = np.empty(len(run_tokens), np.uint32)
+                run_units = _bytes(at, RUN_UNITS, row)
+                _count_covered(flags[side], run_tokens, run_units, size, flags[2], counts)
+            for run in range(len(counts)):
+                shared[pair, side] += np.int64(counts[run]) * run_weights[run]
+            samples = _words(at, SAMPLES, row)
+            for number in range(len(samples)):
+                share = counts[samples[number]] / run_tokens[samples[number]]
+                if share >= MOSTLY and example[pair, side] == NONE:
+                    example[pair, side] = number
+                if share <= HARDLY and difference[pair, side] == NONE:
+                    difference[pair, side] = number
     return shared, example, difference
 
 
 @kernel
-def _covered_of_runs(
-    shingles: Shingles,
+def _room_for(most: int, size: int) -> tuple[Flags, Shingles, Places]:
+    """Flags for the tokens of two pages and one more, and a table, for pages of `most` shingles.
+
+    A page has fewer than `size` tokens more than shingles, and flags have `size` spare places on
+    either side.
+    """
+    slots = 16
+    while slots < EMPTY_SHARE * most:
+        slots *= 2
+    flags = np.empty((3, most + 3 * size), np.uint8)
+    return flags, np.empty((2, slots), np.uint32), np.empty(most, np.uint32)
+
+
+@kernel
+def _list_at(batch: Addresses, column: int, row: int, width: int) -> tuple[np.uint64, int]:
+    """Where a list of a column starts that has values of `width` bytes, and how many it has."""
+    starts = places_at(batch[column], row + 2)
+    first = np.uint64(width) * np.uint64(starts[row])
+    return batch[column + 1] + first, int(starts[row + 1] - starts[row])
+
+
+@kernel
+def _words(batch: Addresses, column: int, row: int) -> Shingles:
+    return words_at(*_list_at(batch, column, row, 4))
+
+
+@kernel
+def _bytes(batch: Addresses, column: int, row: int) -> Flags:
+    return bytes_at(*_list_at(batch, column, row, 1))
+
+
+@kernel
+def _floats(batch: Addresses, column: int, row: int) -> NDArray[np.float32]:
+    return floats_at(*_list_at(batch, column, row, 4))
+
+
+@kernel
+def _flag_common(
+    own: Shingles,
+    others: Shingles,
+    own_flags: Flags,
+    other_flags: Flags,
     table: Shingles,
-    all_in: bool,
-    run_tokens: NDArray[np.uint32],
-    run_units: NDArray[np.uint8],
-    size: int,
-) -> Offsets:
-    """How many tokens of each run stand in a shingle that is in the table, or in any."""
-    count = 0
-    for run in range(len(run_tokens)):
-        count += run_tokens[run]
-    run_of = np.empty(count, np.int64)
-    at = 0
-    for run in range(len(run_tokens)):
-        for _ in range(run_tokens[run]):
-            run_of[at] = run
-            at += 1
-    covered = np.zeros(len(run_tokens), np.int64)
-    end, units, until = 0, 0, 0  # the shingle at `at` reaches to `end`, over `units`
-    for at in range(len(shingles)):
-        while end < count and units < size:
-            units += run_units[run_of[end]]
-            end += 1
-        if all_in or _is_in(table, shingles[at]):
-            for token in range(max(at, until), end):
-                covered[run_of[token]] += 1
-            until = end
-        units -= run_units[run_of[at]]
-    return covered
+    repeats: Places,
+) -> None:
+    """Flag the shingles of each page that the other has too; no flag is set before.
 
-
-@kernel
-def _table(shingles: Shingles, begin: int, end: int) -> Shingles:
-    """An open-addressed set, at most half full; shingles are odd, so 0 marks a free place."""
+    The other page's are put into a table with their places. Copies have their shingles in the same
+    order for the most part, so from one that is found on they are compared as they stand.
+    """
     size = 16
-    while size < 2 * (end - begin):
+    while size < EMPTY_SHARE * len(others):
         size *= 2
-    table = np.zeros(size, np.uint32)
-    for place in range(begin, end):
-        at = _home(shingles[place], size)
-        while table[at] != 0 and table[at] != shingles[place]:
-            at = (at + 1) & (size - 1)
-        table[at] = shingles[place]
-    return table
+    known, first = table[0, :size], table[1, :size]
+    repeated = _fill(others, known, first, repeats)
+    at = 0
+    while at < len(own):
+        slot = _slot(known, own[at])
+        if known[slot] == 0:
+            at += 1
+            continue
+        place = int(first[slot])
+        run = _equal_run(own, at, others, place)
+        own_flags[at : at + run] = 1
+        other_flags[place : place + run] = 1
+        at += run
+    for place in repeats[:repeated]:
+        first_place = first[_slot(known, others[place])]
+        other_flags[first_place] |= other_flags[place]
+    for place in repeats[:repeated]:
+        other_flags[place] = other_flags[first[_slot(known, others[place])]]
 
 
 @kernel
-def _is_in(table: Shingles, shingle: np.uint32) -> bool:
-    at = _home(shingle, len(table))
-    while table[at] != 0:
-        if table[at] == shingle:
-            return True
-        at = (at + 1) & (len(table) - 1)
-    return False
+def _fill(shingles: Shingles, known: Shingles, first: Places, repeats: Places) -> int:
+    """Put shingles and the first place of each into a table; how many were there already."""
+    known[:] = 0
+    repeated = 0
+    for at in range(len(shingles)):
+        slot = _slot(known, shingles[at])
+        if known[slot]:
+            repeats[repeated] = at
+            repeated += 1
+        else:
+            known[slot] = shingles[at]
+            first[slot] = at
+    return repeated
 
 
 @kernel
-def _home(shingle: np.uint32, size: int) -> int:
-    return int(shingle >> np.uint32(1)) & (size - 1)
+def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
+    """How many shingles from the two places on are the same."""
+    run, most = 0, min(len(own) - at, len(others) - expected)
+    while run + STRIDE <= most:
+        differing = np.uint32(0)
+        one, two = np.uint64(at + run), np.uint64(expected + run)
+        for step in range(STRIDE):  # the compiler makes one vector operation of it
+            differing |= own[one + np.uint64(step)] ^ others[two + np.uint64(step)]
+        if differing:
+            break
+        run += STRIDE
+    while run < most and own[at + run] == others[expected + run]:
+        run += 1
+    return run
+
+
+@kernel
+def _slot(table: Shingles, shingle: np.uint32) -> int:
+    """Where the shingle is in an open-addressed set, or the free place where it belongs.
+
+    Shingles are odd, so 0 marks a free place; their other bits are as good as random.
+    """
+    last = np.uint32(len(table) - 1)
+    at = (shingle >> np.uint32(1)) & last
+    while table[at] != 0 and table[at] != shingle:
+        at = (at + np.uint32(1)) & last
+    return np.int64(at)  # type: ignore[return-value]
+
+
+@kernel
+def _count_covered(
+    flags: Flags,
+    run_tokens: Shingles,
+    run_units: Flags,
+    size: int,
+    covered: Flags,
+    counts: Shingles,
+) -> None:
+    """How many tokens of each run stand in a flagged shingle; there are `size` zeros before the
+    flags, and zeros after them."""
+    uniform = True
+    for run in range(1, len(run_units)):
+        uniform &= run_units[run] == run_units[0]
+    if not uniform:
+        _count_step_by_step(flags[size:], run_tokens, run_units, size, counts)
+        return
+    total = 0
+    for tokens in run_tokens:
+        total += int(tokens)
+    window = -(-size // int(run_units[0])) if len(run_units) else 0
+    covered = covered[:total]
+    covered[:] = 0
+    for back in range(window):
+        flagged = flags[size - back : size - back + total]
+        for token in range(total):
+            covered[token] |= flagged[token]
+    begin = 0
+    for run in range(len(run_tokens)):
+        count = np.uint32(0)
+        for flag in covered[begin : begin + int(run_tokens[run])]:
+            count += np.uint32(flag)
+        begin += int(run_tokens[run])
+        counts[run] = count
+
+
+@kernel
+def _count_step_by_step(
+    flags: Flags, run_tokens: Shingles, run_units: Flags, size: int, counts: Shingles
+) -> None:
+    """The same where the runs are written in words here and in characters there."""
+    ahead, left = 0, int(run_tokens[0])  # the run that the shingle ends in, what is left of it
+    units, end, until, token = 0, 0, 0, 0
+    for run in range(len(run_tokens)):
+        counts[run] = 0
+        for _ in range(run_tokens[run]):
+            while units < size and ahead < len(run_tokens):
+                if left == 0:
+                    ahead += 1
+                    left = int(run_tokens[ahead]) if ahead < len(run_tokens) else 0
+                    continue
+                units += int(run_units[ahead])
+                left -= 1
+                end += 1
+            if flags[token]:
+                until = end
+            counts[run] += np.uint32(token < until)
+            units -= int(run_units[run])
+            token += 1

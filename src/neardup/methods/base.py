@@ -11,6 +11,8 @@ over these three. What they cannot say, a method says with an optional step:
   corpus). The engine adds them up and hands them to `features`.
 * `KnowsSites.sites`: which pages are counted together, for an index that surveys as pages come.
 * `ProposesCandidates.candidates`: its own exact way to find candidates.
+* `JudgesInPlace.judge_in_place`: the same verdicts as `judge`, on rows where they stand, for a
+  method whose features are costly to put side by side.
 * `ClustersAroundCentres.sisters`: clusters are to be split where they stretch.
 * `DecidesInOrder.assign`: a decision against a growing state, page by page in the order of
   (time, id). It takes the place of keys and candidates.
@@ -24,10 +26,10 @@ from __future__ import annotations
 import importlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -182,6 +184,23 @@ class ClustersAroundCentres(Protocol):
     def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
         """A number for pages that are made alike (by one host): two pages with the same number
         may be in a cluster only if they are close to each other. 0: nobody's sister."""
+
+
+class Places(NamedTuple):
+    """Rows of some feature batches: the number of the batch and of the row in it."""
+
+    batches: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+@runtime_checkable
+class JudgesInPlace(Protocol):
+    """A method that reads the features of a pair where they stand; nothing is copied for it."""
+
+    def judge_in_place(
+        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
+    ) -> pa.RecordBatch:
+        """What `judge` says (`schemas.VERDICTS`) of each pair of rows."""
 
 
 @runtime_checkable

@@ -17,6 +17,8 @@ Why, and what each constant is: docs/methods/own-text.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,21 +29,16 @@ from neardup.kernels import own_text, site
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.kernels.shingles import mix_all
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.base import Method, Places, Survey
+from neardup.methods.own_text.evidence import evidence
 from neardup.methods.own_text.layout import Layout, layout
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.methods.own_text.ragged import lists, ragged
-from neardup.methods.own_text.verdict import (
-    Measured,
-    demand,
-    divided,
-    evidence,
-    relation,
-    shared_text,
-)
+from neardup.methods.own_text.verdict import RELATIONS, measure, relations
 from neardup.model import Relation
-from neardup.schemas import COUNTS, KEYS
+from neardup.schemas import COUNTS, KEYS, VERDICTS
 
+RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
@@ -181,36 +178,25 @@ class OwnText(Method):
         return np.asarray(features["host"].to_numpy(), np.uint64)
 
     def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        there = shared_text(left, right, self.options.shingle)
-        back = shared_text(right, left, self.options.shingle)
-        mass, other_mass = left["mass"].to_numpy(), right["mass"].to_numpy()
-        amount = np.minimum(left["amount"].to_numpy(), right["amount"].to_numpy())
-        host = left["host"].to_numpy()
-        same_host = (host == right["host"].to_numpy()) & (host != 0)
-        same_text = left["text"].to_numpy() == right["text"].to_numpy()
-        similarity = divided(there.weight + back.weight, mass + other_mass)
-        columns = [
-            amount,
-            same_text,
-            np.where(same_text, 1.0, similarity),
-            demand(amount, same_host, self.options),
-            there.share(mass),
-            back.share(other_mass),
-            same_host,
-        ]
-        pairs = [Measured(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-        said = [relation(pair, self.options) for pair in pairs]
-        examples = zip(there.examples(left), back.examples(right), strict=True)
-        return verdicts(
-            said,
+        rows = np.arange(left.num_rows, dtype=np.int32)
+        return self.judge_in_place(
+            [left, right], Places(np.zeros_like(rows), rows), Places(np.ones_like(rows), rows)
+        )
+
+    def judge_in_place(
+        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
+    ) -> pa.RecordBatch:
+        """The verdict on each pair of rows of some feature batches."""
+        pairs = measure(batches, left, right, self.options)
+        said = relations(pairs, self.options)
+        undecided = said == RELATIONS.index(Relation.UNDECIDED)
+        return pa.record_batch(
             [
-                None if each is Relation.UNDECIDED else pair.similarity
-                for each, pair in zip(said, pairs, strict=True)
+                RELATION_NAMES.take(pa.array(said)),
+                pa.array(pairs.similarity, mask=undecided),
+                evidence(said, pairs, batches, left, right),
             ],
-            (
-                evidence(each, pair, *texts)
-                for each, pair, texts in zip(said, pairs, examples, strict=True)
-            ),
+            schema=VERDICTS,
         )
 
 

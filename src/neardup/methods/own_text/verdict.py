@@ -1,77 +1,80 @@
-"""From what two pages share to a verdict, and the reasons for it."""
+"""From what two pages share to a verdict. Everything is by columns: a value a pair."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.kernels.shared_text import NONE, shared_weights
+from neardup.kernels.memory import gather
+from neardup.kernels.shared_text import shared_weights
+from neardup.methods.base import Places
+from neardup.methods.own_text.addresses import list_addresses, number_addresses
 from neardup.methods.own_text.options import OwnTextOptions
-from neardup.methods.own_text.ragged import ragged
 from neardup.model import Relation
+
+RELATIONS = list(Relation)  # a relation is told by its place here
+
+Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Shared:
-    """What each first page of some pairs shares with the second."""
+class Measured:
+    """What the verdicts on some pairs go by."""
 
-    weight: NDArray[np.float64]
-    example: NDArray[np.int64]  # its first sample line that is mostly shared, or NONE
-    difference: NDArray[np.int64]  # its first sample line that hardly is, or NONE
-
-    def share(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The share of the first page's own text, which weighs `mass`."""
-        return divided(self.weight, mass)
-
-    def examples(self, pages: pa.RecordBatch) -> list[tuple[str, str]]:
-        """The text of both sample lines of each page, empty where there is none."""
-        return [
-            (texts[one] if one != NONE else "", texts[other] if other != NONE else "")
-            for texts, one, other in zip(
-                pages["sample_texts"].to_pylist(),
-                self.example.tolist(),
-                self.difference.tolist(),
-                strict=True,
-            )
-        ]
+    amount: Numbers  # units of own text of the shorter page
+    same_text: NDArray[np.bool_]
+    similarity: Numbers  # shared weight of both, of the weight of both
+    demand: Numbers
+    left_share: Numbers
+    right_share: Numbers
+    same_host: NDArray[np.bool_]
+    example: NDArray[np.int64]  # a row a pair: of each page the sample line that is mostly shared
+    difference: NDArray[np.int64]  # and the one that hardly is; below 0 for none
 
 
-def shared_text(page: pa.RecordBatch, other: pa.RecordBatch, size: int) -> Shared:
-    """What each page shares with the other of its row, by shingles of `size` units."""
-    shingles, places = ragged(page["shingles"])
-    other_shingles, other_places = ragged(other["shingles"])
-    run_tokens, run_places = ragged(page["run_tokens"])
-    samples, sample_places = ragged(page["samples"])
-    return Shared(
-        *shared_weights(
-            shingles,
-            places,
-            other_shingles,
-            other_places,
-            run_tokens,
-            ragged(page["run_units"])[0],
-            ragged(page["run_weights"])[0],
-            run_places,
-            samples,
-            sample_places,
-            size,
-        )
+def measure(
+    batches: Sequence[pa.RecordBatch], left: Places, right: Places, options: OwnTextOptions
+) -> Measured:
+    """The pages of each pair against each other."""
+    shared, example, difference = shared_weights(
+        list_addresses(batches), *left, *right, options.shingle
+    )
+
+    mass, other_mass = (_column(batches, "mass", side).view(np.float64) for side in (left, right))
+    amounts = (_column(batches, "amount", side).view(np.float64) for side in (left, right))
+    host, other_host = (_column(batches, "host", side) for side in (left, right))
+    same_host = (host == other_host) & (host != 0)
+    same_text = _column(batches, "text", left) == _column(batches, "text", right)
+    amount: Numbers = np.minimum(*amounts)
+    similarity = divided(shared[:, 0] + shared[:, 1], mass + other_mass)
+    return Measured(
+        amount,
+        same_text,
+        np.where(same_text, 1.0, similarity),
+        demand(amount, same_host, options),
+        divided(shared[:, 0], mass),
+        divided(shared[:, 1], other_mass),
+        same_host,
+        example,
+        difference,
     )
 
 
-def divided(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _column(batches: Sequence[pa.RecordBatch], name: str, rows: Places) -> NDArray[np.uint64]:
+    return gather(number_addresses(batches, name), *rows)
+
+
+def divided(parts: Numbers, wholes: Numbers) -> Numbers:
     """Shares from 0 to 1; 0 of nothing."""
     shares = np.divide(parts, wholes, out=np.zeros_like(wholes), where=wholes > 0)
     return np.clip(shares, 0.0, 1.0)
 
 
-def demand(
-    amount: NDArray[np.float64], same_host: NDArray[np.bool_], options: OwnTextOptions
-) -> NDArray[np.float64]:
+def demand(amount: Numbers, same_host: NDArray[np.bool_], options: OwnTextOptions) -> Numbers:
     """The share that two pages must have in common: more where there is little text, and more on
     one host, where sister pages are made from one form (An & Cheng, definition 4)."""
     little = options.few / (options.few + amount) if options.few else np.zeros_like(amount)
@@ -79,57 +82,16 @@ def demand(
     return np.where(same_host, asked + (1.0 - asked) * options.same_host, asked)
 
 
-class Measured(NamedTuple):
-    """What a verdict on a pair goes by."""
-
-    amount: float  # units of own text of the shorter page
-    same_text: bool
-    similarity: float  # shared weight of both, of the weight of both
-    demand: float
-    left_share: float
-    right_share: float
-    same_host: bool
-
-
-def relation(pair: Measured, options: OwnTextOptions) -> Relation:
-    """The verdict. Of two pages that have most of each other, neither is an excerpt."""
-    if pair.amount < options.enough:
-        return Relation.UNDECIDED
-    if pair.same_text:
-        return Relation.SAME
-    if pair.similarity >= pair.demand:
-        return Relation.NEAR
-    if pair.left_share >= options.contained > pair.right_share:
-        return Relation.CONTAINED
-    if pair.right_share >= options.contained > pair.left_share:
-        return Relation.CONTAINS
-    if max(pair.left_share, pair.right_share) > 1.0 - options.near:
-        return Relation.OVERLAP
-    return Relation.DIFFERENT
-
-
-def evidence(
-    said: Relation, pair: Measured, left: tuple[str, str], right: tuple[str, str]
-) -> dict[str, object]:
-    """The reasons in words, the numbers, and lines that show what is shared and what is not."""
-    examples = {"shared": left[0] or right[0], "only_left": left[1], "only_right": right[1]}
-    return {
-        "why": _why(said, pair),
-        "left_share": round(pair.left_share, 4),
-        "right_share": round(pair.right_share, 4),
-        "demand": round(pair.demand, 4),
-        "same_host": pair.same_host,
-        **{name: text for name, text in examples.items() if text},
+def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
+    """The verdicts. Of two pages that have most of each other, neither is an excerpt."""
+    left, right = pairs.left_share, pairs.right_share
+    rules = {
+        Relation.UNDECIDED: pairs.amount < options.enough,
+        Relation.SAME: pairs.same_text,
+        Relation.NEAR: pairs.similarity >= pairs.demand,
+        Relation.CONTAINED: (left >= options.contained) & (right < options.contained),
+        Relation.CONTAINS: (right >= options.contained) & (left < options.contained),
+        Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.near,
     }
-
-
-def _why(said: Relation, pair: Measured) -> str:
-    if said is Relation.UNDECIDED:
-        return f"too little own text to tell: {pair.amount:.0f} units"
-    if said is Relation.SAME:
-        return "the own text is the same, token for token"
-    shared = f"{pair.left_share:.0%} and {pair.right_share:.0%} of the own text is shared"
-    asked = f"{pair.demand:.0%} asked{' of two pages on one host' if pair.same_host else ''}"
-    if said is Relation.NEAR:
-        return f"{shared}, {pair.similarity:.0%} together; {asked}"
-    return f"{shared}, {pair.similarity:.0%} together: less than the {asked}"
+    places = [np.int8(RELATIONS.index(relation)) for relation in rules]
+    return np.select(list(rules.values()), places, np.int8(RELATIONS.index(Relation.DIFFERENT)))

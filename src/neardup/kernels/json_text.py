@@ -1,0 +1,89 @@
+"""Texts as JSON writes them: in quotes, with as few escapes as may be.
+
+What must be escaped is a quote, a backslash and the control characters below a space; all else
+stands as it is, as `json.dumps(text, ensure_ascii=False)` has it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.jit import kernel
+from neardup.kernels.memory import Addresses, bytes_at
+
+Bytes = NDArray[np.uint8]
+
+QUOTE, BACKSLASH, SPACE = 34, 92, 32
+LONGEST_ESCAPE = 6  # \u001f
+
+# What stands behind the backslash; 0 for a character that is written by its number.
+SHORT_ESCAPES = np.zeros(SPACE, np.uint8)
+SHORT_ESCAPES[[8, 9, 10, 12, 13]] = list(b"btnfr")
+DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8).copy()
+
+
+@kernel
+def quoted_texts(
+    addresses: Addresses, sizes: NDArray[np.int64], before: Bytes
+) -> tuple[Bytes, NDArray[np.int64]]:
+    """`(data, offsets)`: each text in quotes, with `before` before it; nothing where the size is
+    below 0."""
+    room = 0
+    for number in range(len(sizes)):
+        if sizes[number] >= 0:
+            text = bytes_at(addresses[number], sizes[number])
+            room += len(before) + 2 + len(text) + (LONGEST_ESCAPE - 1) * _special(text)
+    data = np.empty(room, np.uint8)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    filled = 0
+    for number in range(len(sizes)):
+        if sizes[number] >= 0:
+            text = bytes_at(addresses[number], sizes[number])
+            filled = _copy(data, filled, before)
+            data[filled] = QUOTE
+            filled += 1
+            filled = _escape(data, filled, text) if _special(text) else _copy(data, filled, text)
+            data[filled] = QUOTE
+            filled += 1
+        offsets[number + 1] = filled
+    return data[:filled], offsets
+
+
+@kernel
+def _special(text: Bytes) -> int:
+    """How many bytes must be escaped."""
+    count = 0
+    for byte in text:
+        count += (byte < SPACE) | (byte == QUOTE) | (byte == BACKSLASH)
+    return count
+
+
+@kernel
+def _copy(data: Bytes, at: int, text: Bytes) -> int:
+    for byte in text:
+        data[at] = byte
+        at += 1
+    return at
+
+
+@kernel
+def _escape(data: Bytes, at: int, text: Bytes) -> int:
+    for byte in text:
+        if byte >= SPACE and byte not in (QUOTE, BACKSLASH):
+            data[at] = byte
+            at += 1
+            continue
+        data[at] = BACKSLASH
+        if byte >= SPACE:
+            data[at + 1] = byte
+        elif SHORT_ESCAPES[byte]:
+            data[at + 1] = SHORT_ESCAPES[byte]
+        else:
+            data[at + 1] = 117  # u
+            data[at + 2] = data[at + 3] = 48  # 0
+            data[at + 4] = DIGITS[byte >> 4]
+            data[at + 5] = DIGITS[byte & 15]
+            at += 4
+        at += 2
+    return at
