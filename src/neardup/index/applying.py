@@ -13,6 +13,7 @@ from neardup.index.packing import pack, pack_rows, unpack
 from neardup.index.planning import Plan
 from neardup.index.sites import ALL, SURVEYED
 from neardup.methods.base import Method, Surveys
+from neardup.stores.records import PageRow
 from neardup.stores.session import Session
 
 
@@ -24,7 +25,7 @@ def apply_plan(method: Method, session: Session, plan: Plan, at: int, *, keep_te
     _forget_keys(method, session, plan.stale)
     session.drop_edges(plan.stale)
     session.drop_keys(plan.cooled)
-    session.put_pages([plan.rows[number] for number in plan.fresh])
+    session.put_pages([_placed(plan.rows[number], naming) for number in plan.fresh])
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
@@ -36,8 +37,12 @@ def apply_plan(method: Method, session: Session, plan: Plan, at: int, *, keep_te
     if plan.state is not None:
         session.put_state(plan.state.written)
         session.drop_state(plan.state.dropped)
-    naming.apply(session)
+    naming.apply(session, set(plan.fresh))
     return naming
+
+
+def _placed(row: PageRow, naming: Naming) -> PageRow:
+    return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
 
 
 def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> None:

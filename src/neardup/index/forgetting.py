@@ -94,10 +94,10 @@ def _shrink(session: Session, rows: Sequence[PageRow], at: int) -> None:
     lost: dict[int, int] = {}
     for row in rows:
         lost[row.cluster] = lost.get(row.cluster, 0) + 1
-    for cluster, count in lost.items():
-        stored = session.cluster(cluster)
-        if stored is not None:
-            session.update_cluster(cluster, stored.size - count, at, None)
+    session.update_clusters(
+        row._replace(size=row.size - lost[row.cluster], changed=at)
+        for row in session.clusters(sorted(lost))
+    )
 
 
 def rebuild_state(method: Method, session: Session) -> None:

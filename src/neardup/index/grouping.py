@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from neardup.clusters.splitting import APART, centred_clusters
@@ -68,19 +69,35 @@ class Graph:
         return [edge for edge in found if edge.a in wanted or edge.b in wanted]
 
 
-def component(graph: Graph, seed: int) -> tuple[set[int], list[Edge]]:
-    """All pages connected to a page, with their pairs; it ends where they are more than
-    `MOST_PAGES`.
+def connected(graph: Graph, seeds: Iterable[int]) -> tuple[set[int], list[Edge], set[int]]:
+    """All pages connected to the seeds, with their pairs; and those of them that are in groups
+    of more than `MOST_PAGES`, or were not followed to their end because so many were reached.
     """
     reached: set[int] = set()
     edges: set[Edge] = set()
-    frontier = {seed}
-    while frontier and len(reached) <= MOST_PAGES:
+    frontier = set(seeds)
+    most = MOST_PAGES + 2 * len(frontier)
+    while frontier and len(reached) <= most:
         reached |= frontier
         found = graph.edges(frontier)
         edges.update(found)
         frontier = {end for edge in found for end in (edge.a, edge.b)} - reached
-    return reached, sorted(edges, key=lambda edge: (edge.a, edge.b))
+    groups = _components(reached | frontier, edges)
+    great = [each for each in groups if len(each) > MOST_PAGES or not frontier.isdisjoint(each)]
+    beyond = {number for group in great for number in group}
+    within = sorted((edge for edge in edges if edge.a not in beyond), key=lambda e: (e.a, e.b))
+    return reached - beyond, within, beyond
+
+
+def _components(numbers: set[int], edges: Iterable[Edge]) -> list[set[int]]:
+    ordered = sorted(numbers)
+    place = {number: row for row, number in enumerate(ordered)}
+    ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
+    labels = connected_components(len(ordered), ends[:, 0].copy(), ends[:, 1].copy())
+    found: dict[int, set[int]] = {}
+    for number, label in zip(ordered, labels.tolist(), strict=True):
+        found.setdefault(label, set()).add(number)
+    return list(found.values())
 
 
 def cluster(
@@ -90,14 +107,19 @@ def cluster(
     judge: Judge,
     joins: frozenset[str],
     said: Said,
+    numbered: Callable[[Sequence[str]], NDArray[np.int64]] | None = None,
 ) -> list[list[int]]:
-    """The groups that these pages fall into, each in the order of arrival."""
+    """The groups that these pages fall into, each in the order of arrival.
+
+    `numbered` gives the pages' numbers for `centred_clusters`, where these are some of many.
+    """
     numbers = sorted(pages, key=lambda number: pages[number].id)
     place = {number: row for row, number in enumerate(numbers)}
     sister = np.array([pages[number].sister for number in numbers], np.int64).view(np.uint64)
+    ties = None if numbered is None else numbered([pages[number].id for number in numbers])
     edges = list(edges)
     while True:
-        labels = _labels(method, numbers, place, sister, edges, judge, joins, said)
+        labels = _labels(method, numbers, place, sister, edges, judge, joins, said, ties)
         groups: dict[int, list[int]] = {}
         for number, label in zip(numbers, labels.tolist(), strict=True):
             groups.setdefault(label, []).append(number)
@@ -116,6 +138,7 @@ def _labels(
     judge: Judge,
     joins: frozenset[str],
     said: Said,
+    ties: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     """For each page the smallest page of its cluster, in the order of ids."""
     ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
@@ -131,7 +154,7 @@ def _labels(
             [_similarity(*each, joins, said) for each in zip(pairs, verdicts, strict=True)], float
         )
 
-    return centred_clusters(sister, left.copy(), right.copy(), similarity, closeness)
+    return centred_clusters(sister, left.copy(), right.copy(), similarity, closeness, ties)
 
 
 def _similarity(
@@ -180,31 +203,38 @@ def group_pages(
     near = {end for edge in edges for end in (edge.a, edge.b)}
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     graph = Graph(session, joins, edges, void, said_of(session, changed))
-    great = _in_great_clusters(session, rows)
-    groups: list[list[int]] = []
-    todo = set(seeds)
-    while todo:
-        seed = min(todo)
-        numbers, pairs = ({seed}, []) if seed in great else component(graph, seed)
-        if len(numbers) > MOST_PAGES or great & numbers:
-            great |= numbers
-            todo -= numbers
-            continue
-        todo -= numbers
-        rows |= session.pages(sorted(numbers - rows.keys()))
-        members = {number: rows[number] for number in numbers}
-        groups += cluster(method, members, pairs, judge, joins, graph.said)
-    arriving = sorted((great & changed.keys()) - void)  # stored pages stay where they are
+    great = _beside_great_clusters(session, graph, rows, seeds)
+    numbers, pairs, beyond = connected(graph, seeds - great)
+    rows |= session.pages(sorted(numbers - rows.keys()))
+    members = {number: rows[number] for number in numbers}
+    groups = cluster(method, members, pairs, judge, joins, graph.said, numbered=_by_id)
+    arriving = sorted(((great | beyond) & changed.keys()) - void)  # stored pages stay
     groups += _joining_great_clusters(session, graph, rows, arriving, judge)
     return groups, {number: rows[number] for group in groups for number in group}
 
 
-def _in_great_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
-    sizes = {}
-    for cluster_id in {row.cluster for row in rows.values() if row.cluster}:
-        stored = session.cluster(cluster_id)
-        sizes[cluster_id] = stored.size if stored else 0
-    return {number for number, row in rows.items() if sizes.get(row.cluster, 0) > MOST_PAGES}
+def _beside_great_clusters(
+    session: Session, graph: Graph, rows: Mapping[int, PageRow], seeds: set[int]
+) -> set[int]:
+    """The seeds that belong to a cluster of more than `MOST_PAGES`, or to a page of one."""
+    clusters = sorted({row.cluster for row in rows.values() if row.cluster})
+    great = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
+    if not great:
+        return set()
+    inside = {number for number, row in rows.items() if row.cluster in great}
+    beside = {
+        end
+        for edge in graph.said.joining(graph.new, graph.joins)
+        if edge.a in inside or edge.b in inside
+        for end in (edge.a, edge.b)
+    }
+    return (inside | beside) & seeds
+
+
+def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
+    """Numbers that go by nothing but the pages' ids, whatever other pages there are."""
+    hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
+    return np.array(hashes, np.int64)
 
 
 def _joining_great_clusters(

@@ -75,15 +75,14 @@ def stored_features(method: Method, session: Session) -> PageFeatures:
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a batch of pages, as signed numbers, each once a page."""
+    """The keys of a batch of pages, as signed numbers, each once a page, in order."""
 
     keys: Rows
     numbers: Rows
 
     def entries(self) -> list[tuple[int, int]]:
-        """Key and page number, in order."""
-        order = np.lexsort((self.numbers, self.keys))
-        return list(zip(self.keys[order].tolist(), self.numbers[order].tolist(), strict=True))
+        """Key and page number."""
+        return list(zip(self.keys.tolist(), self.numbers.tolist(), strict=True))
 
 
 def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
@@ -91,9 +90,12 @@ def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
     if method.compares_all:
         return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
     found = method.keys(features)
-    keys = found["key"].to_numpy().view(np.int64)
-    both = np.unique(np.stack([keys, numbers[found["row"].to_numpy()]]), axis=1)
-    return Keys(both[0], both[1])
+    keys, pages = found["key"].to_numpy().view(np.int64), numbers[found["row"].to_numpy()]
+    order = np.lexsort((pages, keys))
+    keys, pages = keys[order], pages[order]
+    new = np.ones(keys.size, bool)
+    new[1:] = (keys[1:] != keys[:-1]) | (pages[1:] != pages[:-1])
+    return Keys(keys[new], pages[new])
 
 
 @dataclass(frozen=True)
@@ -145,13 +147,11 @@ def _cool(postings: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[tuple[in
 
 def _join(keys: Keys, postings: NDArray[np.int64]) -> tuple[Rows, Rows, Rows]:
     """Each pair of a page of the batch and a stored page, once for each key they share."""
-    order = np.argsort(keys.keys, kind="stable")
-    by_key, numbers = keys.keys[order], keys.numbers[order]
-    first = np.searchsorted(by_key, postings[:, 0], "left")
-    count = np.searchsorted(by_key, postings[:, 0], "right") - first
+    first = np.searchsorted(keys.keys, postings[:, 0], "left")
+    count = np.searchsorted(keys.keys, postings[:, 0], "right") - first
     stored = np.repeat(postings[:, 1], count)
     offsets = np.arange(stored.size) - np.repeat(np.cumsum(count) - count, count)
-    ours = numbers[np.repeat(first, count) + offsets]
+    ours = keys.numbers[np.repeat(first, count) + offsets]
     return np.minimum(stored, ours), np.maximum(stored, ours), np.ones(stored.size, np.int64)
 
 

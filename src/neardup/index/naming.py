@@ -7,7 +7,7 @@ stays as a name that leads to where most of them went, so a name once given can 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from neardup.stores.records import ClusterRow, EventRow, PageRow
@@ -27,29 +27,23 @@ class Naming:
     changed: dict[int, int] = field(default_factory=dict)  # the growth of clusters
     moved_to: dict[int, Counter[int]] = field(default_factory=dict)
 
-    def apply(self, session: Session) -> None:
-        """Write it; the pages are there already."""
+    def apply(self, session: Session, placed: Set[int] = frozenset()) -> None:
+        """Write it; the pages are there already, and the `placed` ones have their cluster."""
         session.put_clusters(self.new)
-        by_cluster: dict[int, list[int]] = {}
-        for page, cluster in self.clusters.items():
-            by_cluster.setdefault(cluster, []).append(page)
-        for cluster, pages in by_cluster.items():
-            session.assign(cluster, pages)
+        session.assign(
+            (cluster, page) for page, cluster in self.clusters.items() if page not in placed
+        )
         new = {row.cluster for row in self.new}
-        for cluster, growth in self.changed.items():
-            if cluster not in new:
-                self._resize(session, cluster, growth)
+        changed = session.clusters(sorted(self.changed.keys() - new))
+        session.update_clusters([self._resized(row) for row in changed])
         session.put_events(self.events)
 
-    def _resize(self, session: Session, cluster: int, growth: int) -> None:
-        row = session.cluster(cluster)
-        if row is None:
-            return
-        size, moved_to = row.size + growth, None
-        if size == 0 and self.moved_to.get(cluster):
-            moved_to = _most(self.moved_to[cluster])
-            self.events.append(EventRow(self.at, cluster, "merged", "", moved_to))
-        session.update_cluster(cluster, size, self.at, moved_to)
+    def _resized(self, row: ClusterRow) -> ClusterRow:
+        size, moved_to = row.size + self.changed[row.cluster], None
+        if size == 0 and self.moved_to.get(row.cluster):
+            moved_to = _most(self.moved_to[row.cluster])
+            self.events.append(EventRow(self.at, row.cluster, "merged", "", moved_to))
+        return row._replace(size=size, changed=self.at, moved_to=moved_to)
 
 
 def name_groups(

@@ -88,9 +88,9 @@ class Session:
         """These pages were added once more."""
         self._db.run("UPDATE pages SET seen = ? WHERE number IN (?*)", moment, list(numbers))
 
-    def assign(self, cluster: int, numbers: Sequence[int]) -> None:
-        """Put pages into a cluster."""
-        self._db.run("UPDATE pages SET cluster = ? WHERE number IN (?*)", cluster, list(numbers))
+    def assign(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Put pages into clusters; the number of the page is last."""
+        self._db.run_many("UPDATE pages SET cluster = ? WHERE number = ?", rows)
 
     def drop_pages(self, numbers: Sequence[int]) -> None:
         """Forget pages, their content, sites and edges; their keys are dropped by name."""
@@ -178,14 +178,19 @@ class Session:
         found = self._db.rows(f"SELECT {CLUSTER} FROM clusters WHERE cluster = ?", cluster)
         return ClusterRow._make(found[0]) if found else None
 
+    def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
+        """Some clusters that are or were."""
+        sql = f"SELECT {CLUSTER} FROM clusters WHERE cluster IN (?*)"
+        return [ClusterRow._make(row) for row in self._db.rows(sql, list(clusters))]
+
     def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
         """New clusters."""
         self._db.insert("clusters", ClusterRow._fields, rows)
 
-    def update_cluster(self, cluster: int, size: int, at: int, moved_to: int | None) -> None:
-        """The size of a cluster that has changed, and where its last member went."""
+    def update_clusters(self, rows: Iterable[ClusterRow]) -> None:
+        """Clusters that have changed."""
         sql = "UPDATE clusters SET size = ?, changed = ?, moved_to = ? WHERE cluster = ?"
-        self._db.run(sql, size, at, moved_to, cluster)
+        self._db.run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
 
     def events(self, cluster: int) -> list[EventRow]:
         """What happened to a cluster, in order."""
