@@ -462,6 +462,60 @@ def assigned_rows(
 EDITED = STORY.replace("at noon", "at midday").replace("Schools stay shut", "Schools are shut")
 
 
+SOME_WORDS = st.lists(st.sampled_from(["storm", "harbour", "budget", "vote", "bridge", "old"]))
+
+
+class TestForesight:
+    """Compared at once or page by page, the answer is the same."""
+
+    @given(
+        st.lists(st.tuples(SOME_WORDS, SOME_WORDS, st.integers(0, 4)), min_size=1, max_size=12),
+        st.sampled_from([{}, {"frequent": 2}, {"documents": 2}, {"t": 1}, {"k": 0.3}]),
+        st.randoms(use_true_random=False),
+    )
+    def test_as_page_by_page(
+        self,
+        drawn: list[tuple[list[str], list[str], int]],
+        options: dict[str, object],
+        shuffle: Any,
+    ) -> None:
+        chosen = NewsClusters(NewsClustersOptions(minimum_sentences=0, **options))  # type: ignore[arg-type]
+        drawn.sort(key=lambda page: page[2])
+        start = datetime(2024, 5, 1, tzinfo=UTC)
+        pages = page_batch(
+            [" ".join(text) + "." for _, text, _ in drawn],
+            title=[" ".join(title) for title, _, _ in drawn],
+            time=[start + timedelta(days=day) if day < 4 else None for *_, day in drawn],
+        )
+        names = [f"p{number}" for number in range(len(drawn))]
+        shuffle.shuffle(names)
+        ids, features = pa.array(names), chosen.features(pages)
+        together, one_by_one = MemoryState(), MemoryState()
+        whole = chosen.assign(ids, features, together).to_pylist()
+        singly = [
+            chosen.assign(ids.slice(row, 1), features.slice(row, 1), one_by_one).to_pylist()[0]
+            for row in range(len(ids))
+        ]
+        assert whole == singly
+        for name in ("fingerprints", "documents", "words", "days"):
+            remembered = [state.map(f"news-clusters/{name}") for state in (together, one_by_one)]
+            assert remembered[0] == remembered[1]
+
+    def test_it_does_not_foresee_what_depends_on_earlier_calls(self) -> None:
+        pages = page_batch([STORY, EDITED], title=[TITLE, TITLE])
+        features, state = method(x=5).features(pages), MemoryState()
+        method(x=5).assign(pa.array(["a"]), features.slice(0, 1), state)
+        later = method(x=5).assign(pa.array(["b"]), features.slice(1, 1), state)
+        assert later["match"].to_pylist() == ["a"]
+
+    def test_pages_out_of_order_are_compared_page_by_page(self) -> None:
+        start = datetime(2024, 5, 1, tzinfo=UTC)
+        times = [start + timedelta(days=2), start]
+        pages = page_batch([STORY, EDITED], title=[TITLE, TITLE], time=times)
+        found = method(x=5).assign(pa.array(["a", "b"]), method().features(pages), MemoryState())
+        assert found["match"].to_pylist() == [None, "a"]
+
+
 class TestWhole:
     """Pages in, clusters out."""
 

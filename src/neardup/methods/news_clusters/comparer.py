@@ -13,6 +13,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ from neardup.methods.news_clusters.stores import DocumentMap, InvertedTable
 QUERY_WORDS = 32  # of a page's text, for the search
 
 
+class Best(NamedTuple):
+    """The candidate most like a page."""
+
+    match: str
+    value: float
+    candidates: int  # of how many
+
+
 class Comparer:
     def __init__(
         self, documents: DocumentMap, table: InvertedTable, options: NewsClustersOptions
@@ -35,14 +44,17 @@ class Comparer:
 
     def compare(self, page: NewsPage) -> Found | None:
         """The cluster of the most similar candidate, if it is similar enough."""
+        best = self.best(page)
+        return self._found(best) if best and best.value > self._options.k else None
+
+    def best(self, page: NewsPage) -> Best | None:
+        """The most similar candidate."""
         candidates = self.candidates(page)
         if not candidates:
             return None
         values = self._values(page, candidates)
-        best = int(np.argmax(values))  # the first of equals, so the best candidate
-        if values[best] <= self._options.k:
-            return None
-        return self._found(candidates[best], float(values[best]), len(candidates))
+        chosen = int(np.argmax(values))  # the first of equals, so the best candidate
+        return Best(candidates[chosen], float(values[chosen]), len(candidates))
 
     def candidates(self, page: NewsPage) -> list[str]:
         """The pages to compare with, the most promising first."""
@@ -87,13 +99,13 @@ class Comparer:
         rows = range(len(contents))
         return cosines(unpack([page.content]), unpack(contents), [0] * len(contents), list(rows))
 
-    def _found(self, match: str, value: float, candidates: int) -> Found:
+    def _found(self, best: Best) -> Found:
         measure = self._options.comparison
         evidence: dict[str, object] = {
-            "why": f"{measure} {value:.2f} with {match}, above {self._options.k:g}, the best of "
-            f"{candidates} candidates",
+            "why": f"{measure} {best.value:.2f} with {best.match}, above {self._options.k:g}, the "
+            f"best of {best.candidates} candidates",
             "device": "Comparer",
-            measure: round(value, 4),
-            "candidates": candidates,
+            measure: round(best.value, 4),
+            "candidates": best.candidates,
         }
-        return Found(self._documents[match].cluster, match, value, evidence)
+        return Found(self._documents[best.match].cluster, best.match, best.value, evidence)

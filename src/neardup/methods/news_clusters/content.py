@@ -23,6 +23,7 @@ from neardup.kernels.cosine import sparse_cosines
 
 FIRST_SYMBOL, SYMBOLS = 0x1_0000, 0x10_0000  # the code points above the surrogates
 MOST = 65_535  # a count that fits
+Rows = Sequence[int] | NDArray[np.int64]
 PACKED = np.dtype([("word", "<u4"), ("count", "<u2")])
 
 
@@ -73,10 +74,10 @@ def as_sequence(tokens: NDArray[np.uint64]) -> str:
 
 
 def cosines(
-    left: Vectors, right: Vectors, left_rows: Sequence[int], right_rows: Sequence[int]
+    left: Vectors, right: Vectors, left_rows: Rows, right_rows: Rows
 ) -> NDArray[np.float64]:
     """The cosine of each pair of rows."""
-    rows = np.array(left_rows, np.int64), np.array(right_rows, np.int64)
+    rows = np.asarray(left_rows, np.int64), np.asarray(right_rows, np.int64)
     return sparse_cosines(*left, *right, *rows)
 
 

@@ -21,6 +21,7 @@ from neardup.methods.news_clusters.extractor import (
     extract,
     longest_sentences,
 )
+from neardup.methods.news_clusters.foresight import Foresight, can_foresee, foresee
 from neardup.methods.news_clusters.newsroom import UNDECIDED, Newsroom
 from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.methods.news_clusters.page import NewsPage
@@ -31,6 +32,9 @@ from neardup.text.keywords import keyword_language, keywords
 from neardup.text.main_text import main_blocks, site_counts, story_title
 from neardup.text.normalise import fold_batch, string_buffers
 from neardup.text.tokens import tokens_batch
+
+AT_ONCE = 16_384  # pages that are Python objects at a time
+NO_WORDS = pa.scalar([], pa.list_(pa.string()))
 
 
 class NewsClusters(Method):
@@ -180,11 +184,26 @@ class NewsClusters(Method):
 
         A page without a time takes the latest time seen so far as its own.
         """
-        newsroom = Newsroom(state, self.options)
+        room, clock = Newsroom(state, self.options), Clock(state)
+        stated = features["time"].cast(pa.int64()).to_pylist()
+        times = np.array([clock.time_of(each) for each in stated], np.int64)
+        if can_foresee(room, times):
+            titles = pc.if_else(self.decidable(features), features["title_words"], NO_WORDS)
+            best = foresee(ids, titles, _vectors(features), times, self.options)
+            room.comparer = Foresight(room, best)
+        placed = []
+        for first in range(0, max(len(ids), 1), AT_ONCE):
+            here = (each.slice(first, AT_ONCE) for each in (ids, features, pa.array(times)))
+            placed.append(self._place(room, *here))
+        return pa.concat_batches(placed)
+
+    def _place(
+        self, room: Newsroom, ids: pa.Array, features: pa.RecordBatch, times: pa.Array
+    ) -> pa.RecordBatch:
         enough = self.decidable(features).to_pylist()
-        pages = self._pages(ids, features, Clock(state))
+        pages = self._pages(ids, features, times)
         placed = [
-            newsroom.place(page) if is_enough else UNDECIDED
+            room.place(page) if is_enough else UNDECIDED
             for is_enough, page in zip(enough, pages, strict=True)
         ]
         matches = pa.array([each.match for each in placed], pa.string())
@@ -195,20 +214,21 @@ class NewsClusters(Method):
         )
         return pa.record_batch([matches, *rest.columns], schema=ASSIGNED)
 
-    def _pages(self, ids: pa.Array, features: pa.RecordBatch, clock: Clock) -> Iterator[NewsPage]:
+    def _pages(
+        self, ids: pa.Array, features: pa.RecordBatch, times: pa.Array
+    ) -> Iterator[NewsPage]:
         vectors = _vectors(features)
-        times = features["time"].cast(pa.int64()).to_pylist()
         columns = ("fingerprints", "title_words", "sequence", "digest")
         rows = zip(*(features[name].to_pylist() for name in columns), strict=True)
-        for row, (page, stated, (prints, title_words, sequence, digest)) in enumerate(
-            zip(ids.to_pylist(), times, rows, strict=True)
+        for row, (page, time, (prints, title_words, sequence, digest)) in enumerate(
+            zip(ids.to_pylist(), times.to_pylist(), rows, strict=True)
         ):
             here = slice(vectors.offsets[row], vectors.offsets[row + 1])
             words = vectors.words[here]
             searched = self.options.candidates == "search"
             yield NewsPage(
                 id=page,
-                time=clock.time_of(stated),
+                time=time,
                 fingerprints=tuple(prints),
                 title_words=tuple(title_words),
                 content=sequence or content.pack(words, vectors.counts[here]),

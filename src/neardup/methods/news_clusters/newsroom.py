@@ -31,6 +31,7 @@ class Newsroom:
     """All devices and stores."""
 
     def __init__(self, state: State, options: NewsClustersOptions) -> None:
+        self.options = options
         self.fingerprints = FingerprintMap(state)
         self.documents = DocumentMap(state)
         self.table = InvertedTable(state)

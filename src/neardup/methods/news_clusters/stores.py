@@ -72,6 +72,11 @@ class InvertedTable:
         for word in dict.fromkeys(words):
             self._words.append(f"{day}/{word}", page)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no page was ever added."""
+        return self._days.is_empty
+
     def days(self, time: int, window: float) -> list[int]:
         """The days with pages from `window` days before a time to as much after it.
 
@@ -106,6 +111,10 @@ class _Lists:
     def __init__(self, state: State, name: str) -> None:
         self._counts = state.map(f"{name}/counts")
         self._pieces = state.map(name)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._counts
 
     def append(self, name: str, value: str) -> None:
         count = self.count(name)

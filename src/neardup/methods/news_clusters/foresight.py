@@ -1,0 +1,112 @@
+"""What the Comparer will say, worked out for many pages at once.
+
+Which recent pages a page is compared with, and how like it they are, depends on titles, texts and
+times, not on the clusters that form on the way. So where pages come in the order of time and
+nothing came before them, it can be known before the first page is placed, by kernels over all
+pages instead of look-ups page by page. The answers are those of `comparer.Comparer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.kernels.recent import pages_with_most_hits
+from neardup.methods.news_clusters.comparer import Best, Comparer
+from neardup.methods.news_clusters.content import Vectors, cosines
+from neardup.methods.news_clusters.newsroom import Newsroom
+from neardup.methods.news_clusters.options import NewsClustersOptions
+from neardup.methods.news_clusters.page import NewsPage
+from neardup.methods.news_clusters.stores import DAY
+
+COMPARED_AT_ONCE = 1_000_000  # pairs
+
+
+class Foresight(Comparer):
+    """A Comparer that has compared every page already."""
+
+    def __init__(self, room: Newsroom, best: Mapping[str, Best]) -> None:
+        super().__init__(room.documents, room.table, room.options)
+        self._best = best
+
+    def best(self, page: NewsPage) -> Best | None:
+        return self._best.get(page.id)
+
+
+def can_foresee(room: Newsroom, times: NDArray[np.int64]) -> bool:
+    """Whether this is the first the newsroom sees, in order, and compared in the usual way."""
+    options = room.options
+    usual = options.candidates == "inverted" and options.comparison == "cosine"
+    return usual and room.table.is_empty and bool((np.diff(times) >= 0).all())
+
+
+def foresee(
+    ids: pa.Array,
+    titles: pa.ListArray,
+    vectors: Vectors,
+    times: NDArray[np.int64],
+    options: NewsClustersOptions,
+) -> dict[str, Best]:
+    """The best candidate of each page that has one above k. A page without title words is none."""
+    words, offsets = _numbered(titles)
+    having, starts = _turned(words, offsets)
+    rank, of_rank = _ranks(ids)
+    days = times // DAY
+    recent = np.searchsorted(days, (times - int(options.t * DAY)) // DAY).astype(np.int64)
+    found: dict[str, Best] = {}
+    step = max(COMPARED_AT_ONCE // options.documents, 1)
+    for first in range(0, len(ids), step):
+        last = min(first + step, len(ids))
+        others, counts = pages_with_most_hits(
+            *(words, offsets, having, starts, recent, rank, of_rank),
+            *(options.frequent, first, last, options.documents),
+        )
+        values = _values(vectors, first, others, counts)
+        chosen = values.argmax(axis=1)  # the first of equals, so the best candidate
+        value = values[np.arange(last - first), chosen]
+        for row in np.flatnonzero(value > options.k).tolist():
+            match = ids[int(others[row, chosen[row]])].as_py()
+            found[ids[first + row].as_py()] = Best(match, float(value[row]), int(counts[row]))
+    return found
+
+
+def _values(
+    vectors: Vectors, first: int, others: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The cosine of each page with each of its candidates; below 0 where there is none."""
+    is_candidate = np.arange(others.shape[1]) < counts[:, None]
+    rows = first + np.repeat(np.arange(len(others)), counts)
+    values = np.full(others.shape, -1.0)
+    values[is_candidate] = cosines(vectors, vectors, rows, others[is_candidate])
+    return values
+
+
+def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The words of each title as numbers, each once."""
+    codes = titles.flatten().dictionary_encode().indices.to_numpy().astype(np.int64)
+    pages = pc.list_parent_indices(titles).to_numpy().astype(np.int64)
+    both = np.unique(pages << 32 | codes)
+    offsets = np.searchsorted(both >> 32, np.arange(len(titles) + 1)).astype(np.int64)
+    return (both & 0xFFFF_FFFF).astype(np.int32), offsets
+
+
+def _turned(
+    words: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The pages of each word, from the words of each page."""
+    pages = np.repeat(np.arange(offsets.size - 1, dtype=np.int32), np.diff(offsets))
+    order = np.argsort(words, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(words))]).astype(np.int64)
+    return pages[order], starts
+
+
+def _ranks(ids: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The place of each page in the order of ids, and the page in each place."""
+    of_rank = pc.sort_indices(ids).to_numpy().astype(np.int32)
+    rank = np.empty_like(of_rank)
+    rank[of_rank] = np.arange(of_rank.size, dtype=np.int32)
+    return rank, of_rank
