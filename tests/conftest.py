@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from postgres import Server, running_server
 
 # No deadlines: the first call of a kernel compiles it. In CI the same examples every time.
 settings.register_profile(
@@ -26,3 +29,10 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the labelled sets in ../shared/data")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A real PostgreSQL server. Tests that take it share one: mark them xdist_group("postgres")."""
+    with running_server() as server:
+        yield server

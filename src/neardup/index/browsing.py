@@ -99,7 +99,7 @@ def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
 def _clusters_after(session: Session, after: int, smallest: int) -> dict[int, Cluster]:
     """The next clusters, by number."""
     sql = "SELECT cluster FROM clusters WHERE cluster > ? AND size >= ? ORDER BY cluster LIMIT ?"
-    rows: list[Any] = session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
+    rows = session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
     by_cluster: dict[int, list[PageRow]] = {}
     for row in session.members([number for (number,) in rows]):
         by_cluster.setdefault(row.cluster, []).append(row)
@@ -133,7 +133,7 @@ def list_clusters(
         f"SELECT cluster, size, created, changed FROM clusters WHERE {' AND '.join(where)} "
         f"ORDER BY {order} DESC, cluster DESC LIMIT ? OFFSET ?"
     )
-    rows: list[Any] = session.select(sql, *values, *wanted, most, skip)
+    rows = session.select(sql, *values, *wanted, most, skip)
     firsts = session.pages([session.first_of(row[0]) for row in rows])
     first_of = {each.cluster: each for each in firsts.values()}
     return [
@@ -187,12 +187,12 @@ def history(session: Session, name: str) -> list[Event]:
 
 def stats(session: Session) -> Stats:
     """Counts over the whole index."""
-    rows: list[Any] = session.select("SELECT count(*), count(DISTINCT host) FROM pages")
+    rows = session.select("SELECT count(*), count(DISTINCT host) FROM pages")
     pages, hosts = rows[0]
-    alive: list[Any] = session.select("SELECT count(*) FROM clusters WHERE size > 0")
-    undecided: list[Any] = session.select("SELECT count(*) FROM pages WHERE NOT decidable")
-    said: list[Any] = session.select("SELECT count(*) FROM feedback")
-    pairs: list[Any] = session.select("SELECT relation, count(*) FROM edges GROUP BY relation")
+    alive = session.select("SELECT count(*) FROM clusters WHERE size > 0")
+    undecided = session.select("SELECT count(*) FROM pages WHERE NOT decidable")
+    said = session.select("SELECT count(*) FROM feedback")
+    pairs = session.select("SELECT relation, count(*) FROM edges GROUP BY relation")
     return Stats(
         pages, alive[0][0], pages - alive[0][0], undecided[0][0], hosts, dict(pairs), said[0][0]
     )

@@ -107,7 +107,8 @@ class Index:
         A page whose id is known is the same page: with the same content nothing changes, with
         other content it takes the place of the earlier one.
         """
-        return self.add_many([page])[0]
+        [name], batch = _parsed([page])
+        return self.store.write(partial(self._add, batch=batch))[name]
 
     def add_many(self, pages: Iterable[Input]) -> list[Answer]:
         """`add` for many pages, some at a time; the answers are in the order of the pages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from neardup.stores.connection import Connection
+from neardup.stores.connection import Connection, Row
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
 from neardup.stores.schema import PARTS
 
@@ -251,7 +251,7 @@ class Session:
 
     # What people look at
 
-    def select(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+    def select(self, sql: str, *values: object) -> list[Row]:
         """The rows of a question that only a page for people asks; it must read only."""
         return self._db.rows(sql, *values)
 

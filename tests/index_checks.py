@@ -1,0 +1,52 @@
+"""Is an index whole? Every part of the store against every other, page by page."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from neardup.index import Index
+from neardup.index.matching import keys_of
+from neardup.index.packing import unpack
+from neardup.stores.session import Session
+
+
+def groups(index: Index) -> set[frozenset[str]]:
+    """The clusters as sets of ids: names aside."""
+    return {frozenset(cluster.members) for cluster in index.clusters()}
+
+
+def check_whole(index: Index) -> set[str]:
+    """No page is half there, no row is left over; gives the ids of the pages."""
+    return index.store.read(lambda session: _check(index, session))
+
+
+def _check(index: Index, session: Session) -> set[str]:
+    rows = session.pages_after(0, 10**9)
+    numbers = [row.number for row in rows]
+    assert len({row.id for row in rows}) == len(rows)
+    features = session.content("features", numbers)
+    assert sorted(features) == numbers
+    assert _counted(session, "features") == len(numbers)
+    if index.keep_text:
+        assert sorted(session.content("texts", numbers)) == numbers
+        assert _counted(session, "texts") == len(numbers)
+    batch = unpack(index.method.feature_schema, [features[number] for number in numbers])
+    expected = keys_of(index.method, batch, np.array(numbers, np.int64)).entries()
+    stored = session.select("SELECT key, number FROM keys ORDER BY key, number")
+    assert set(map(tuple, stored)) == set(expected)  # as long as no key is hot
+    known = set(numbers)
+    for a, b in session.select("SELECT a, b FROM edges"):
+        assert a in known
+        assert b in known
+    for (number,) in session.select("SELECT number FROM sites"):
+        assert number in known
+    sizes = Counter(row.cluster for row in rows)
+    told = session.select("SELECT cluster, size FROM clusters WHERE size > 0")
+    assert dict(map(tuple, told)) == dict(sizes)
+    return {row.id for row in rows}
+
+
+def _counted(session: Session, table: str) -> object:
+    return session.select(f"SELECT count(*) FROM {table}")[0][0]
