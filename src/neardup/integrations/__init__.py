@@ -1,0 +1,1 @@
+"""neardup inside other people's programs. Each needs its extra, and none is imported here."""
