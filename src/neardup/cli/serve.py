@@ -1,0 +1,131 @@
+"""`neardup serve`: the index as an HTTP service with review pages."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from neardup.service.settings import Settings
+
+EXAMPLE = (
+    "Examples:  [bold]neardup serve --store sqlite:///crawl.db[/bold]   "
+    "[bold]neardup serve --store postgresql://db/crawl --host 0.0.0.0 --tokens tokens.txt[/bold]"
+)
+
+
+def serve(
+    store: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://host/database.")],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with 'read TOKEN' or 'write TOKEN' a line; also from the environment: "
+            "NEARDUP_READ_TOKENS, NEARDUP_WRITE_TOKENS. Needed unless only this machine can call."
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name that the service is called by, as behind a proxy; repeatable."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a process that read.")] = 4,
+    waiting: Annotated[
+        int, typer.Option(min=1, help="Requests under way in a process; more get a 503.")
+    ] = 256,
+    max_body: Annotated[str, typer.Option(help="Of a request, also decompressed.")] = "64MB",
+    max_page: Annotated[str, typer.Option(help="Of a page.")] = "20MB",
+    max_batch: Annotated[int, typer.Option(min=1, help="Pages in a request.")] = 1_000,
+    memory: Annotated[str, typer.Option(help="For bodies under way in a process.")] = "512MB",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a request.")] = 60.0,
+    method: Annotated[str | None, typer.Option(help="For a new store. [default: own-text]")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    ] = None,
+    proxies: Annotated[
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded headers count.")
+    ] = "127.0.0.1",
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Run the index as an HTTP service, with pages where people look at clusters.
+
+    The API is described at /docs, the review pages begin at /. Logs are JSON lines on standard
+    error.
+    """
+    from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
+    from neardup.config import parse_size  # noqa: PLC0415
+    from neardup.errors import MissingExtraError, UsageError  # noqa: PLC0415
+    from neardup.service.settings import Settings  # noqa: PLC0415
+
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise UsageError(f"unknown log level {log_level!r}: debug, info, warning or error")
+    settings = Settings(
+        store=store,
+        host=host,
+        port=port,
+        host_names=tuple(allow_host or ()),
+        token_file=str(tokens.resolve()) if tokens else "",
+        body_bytes=parse_size(max_body),
+        page_bytes=parse_size(max_page),
+        batch_pages=max_batch,
+        held_bytes=parse_size(memory),
+        waiting=waiting,
+        threads=threads,
+        seconds=timeout,
+    )
+    _check(settings, workers, method, read_assignments(set_ or []))
+    try:
+        import fastapi  # noqa: F401, PLC0415
+        import uvicorn  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise MissingExtraError("the service", "service") from error
+    _run(settings, workers, proxies, log_level)
+
+
+def _check(settings: Settings, workers: int, method: str | None, options: dict[str, Any]) -> None:
+    """Everything that can be told before the service starts; makes the store if it is new."""
+    from neardup.errors import UsageError  # noqa: PLC0415
+    from neardup.index import Index  # noqa: PLC0415
+    from neardup.service.tokens import read_tokens  # noqa: PLC0415
+
+    if not read_tokens(settings.token_file, os.environ) and not settings.is_local:
+        raise UsageError(
+            f"{settings.host} can be reached from elsewhere: give --tokens FILE, or listen on "
+            "127.0.0.1"
+        )
+    if settings.store.startswith("memory:") and workers > 1:
+        raise UsageError("a store in memory is not shared: give one worker, or a file")
+    Index.open(settings.store, method, options or None).close()
+
+
+def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None:
+    import uvicorn  # noqa: PLC0415
+
+    from neardup.service.app import ENVIRONMENT  # noqa: PLC0415
+    from neardup.service.logs import log_config  # noqa: PLC0415
+    from neardup.service.metrics import SHARED  # noqa: PLC0415
+
+    os.environ[ENVIRONMENT] = settings.to_json()
+    with tempfile.TemporaryDirectory(prefix="neardup-metrics-") as folder:
+        if workers > 1:
+            os.environ[SHARED] = folder
+        uvicorn.run(
+            "neardup.service.app:from_environment",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=workers,
+            log_config=log_config(log_level),
+            access_log=False,
+            server_header=False,
+            forwarded_allow_ips=proxies,
+            timeout_graceful_shutdown=round(settings.seconds) + 5,
+            timeout_keep_alive=15,
+            backlog=2048,
+        )

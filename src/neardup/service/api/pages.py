@@ -1,0 +1,178 @@
+"""/v1/pages: add pages, ask about them, look at one, forget one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from email.message import Message
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import ValidationError
+
+from neardup.index import Answer, Index
+from neardup.model import RawPage, Source
+from neardup.pages.times import parse_time
+from neardup.service.api import problems
+from neardup.service.problems import Problem, not_found
+from neardup.service.records import (
+    BODY,
+    LONGEST_ID,
+    PageIn,
+    PageOut,
+    Skipped,
+    answer_line,
+    page_from,
+    pages_from_lines,
+    plain_id,
+)
+from neardup.service.service import READER, WRITER, CallerAccess, Running, Service, demand
+from neardup.service.tokens import Access
+
+router = APIRouter(prefix="/v1/pages", tags=["pages"])
+
+LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+PageId = Annotated[
+    str, Path(description="percent-encoded, slashes too", min_length=1, max_length=LONGEST_ID)
+]
+_LINES_SCHEMA = {"type": "string", "description": "a page a line, as in application/json"}
+_REQUEST_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": PageIn.model_json_schema()},
+            "text/html": {"schema": {"type": "string", "description": "needs ?url= or ?id="}},
+            "text/plain": {"schema": {"type": "string", "description": "needs ?url= or ?id="}},
+            LINES[0]: {"schema": _LINES_SCHEMA},
+        },
+    }
+}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "the answer; for lines, a line an answer or `Skipped`, in their order",
+        "content": {LINES[0]: {"schema": {"type": "string"}}},
+    },
+    **problems(408, 413, 415),
+}
+
+
+@router.post("", response_model=Answer, responses=_ANSWERS, openapi_extra=_REQUEST_BODY)
+async def add(
+    request: Request,
+    service: Running,
+    caller: CallerAccess,
+    url: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",
+    id: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",  # noqa: A002
+    time: Annotated[str | None, Query(description="of a raw page, ISO 8601")] = None,
+    dry_run: Annotated[bool, Query(description="only ask; needs no right to write")] = False,
+) -> Response:
+    """Add a page or many, and say of each whether it is new or a copy, and of what.
+
+    A page whose id is known is the same page: with the same content nothing changes, with other
+    content it takes the place of the earlier one. When the answer is there, the page is stored.
+    """
+    demand(caller, Access.READ if dry_run else Access.WRITE)
+    kind, charset = _content_type(request)
+    if kind in LINES:
+        given = pages_from_lines(await request.body(), service.settings.limits)
+        return await _answer_lines(service, given, dry_run)
+    if kind in ("text/html", "text/plain"):
+        body = await request.body()
+        page = _raw_page(service, body, kind == "text/html", charset, id, url, time)
+    elif kind in ("application/json", ""):
+        page = page_from(_read_page(await request.body()), service.settings.limits)
+    else:
+        detail = f"send application/json, text/html, text/plain or {LINES[0]}"
+        raise Problem(415, "unknown-type", detail)
+    answers = await _answer(service, [page], dry_run)
+    return Response(answer_line(answers[0]), media_type="application/json")
+
+
+def _content_type(request: Request) -> tuple[str, str]:
+    header = Message()
+    header["Content-Type"] = request.headers.get("content-type", "application/json")
+    return header.get_content_type(), header.get_content_charset("")
+
+
+def _read_page(body: bytes) -> PageIn:
+    try:
+        return PageIn.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        if first["type"] == "json_invalid":
+            raise Problem(400, "bad-json", "the body is not JSON") from None
+        place = ".".join(["body", *map(str, first["loc"])])
+        raise Problem(422, "invalid", f"{place}: {first['msg']}") from None
+
+
+def _raw_page(
+    service: Service,
+    body: bytes,
+    is_html: bool,
+    charset: str,
+    id_: str,
+    url: str,
+    time: str | None,
+) -> RawPage:
+    if not id_ and not url:
+        raise Problem(422, "no-id", "a raw page needs ?url= or ?id=")
+    if not body:
+        raise Problem(422, "empty", "the content is empty")
+    if len(body) > service.settings.limits.page_bytes:
+        raise Problem(413, "too-large", f"above {service.settings.limits.page_bytes:,} bytes")
+    when = parse_time(time)
+    return RawPage(id_ or url, body, is_html, Source(BODY), url, time=when, charset=charset)
+
+
+async def _answer_lines(
+    service: Service, given: Sequence[RawPage | Skipped], dry_run: bool
+) -> Response:
+    most = service.settings.batch_pages
+    if len(given) > most:
+        raise Problem(413, "too-many", f"a request may hold {most:,} pages")
+    pages = [each for each in given if isinstance(each, RawPage)]
+    answers = iter(await _answer(service, pages, dry_run))
+    service.metrics.pages.labels("skipped").inc(len(given) - len(pages))
+    lines = [answer_line(next(answers) if isinstance(each, RawPage) else each) for each in given]
+    return Response(b"".join(line + b"\n" for line in lines), media_type=LINES[0])
+
+
+async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list[Answer]:
+    if not pages:
+        return []
+    if dry_run:
+        return await service.workers.read(service.index.query_many, pages)
+    answers = await service.workers.add(pages)
+    for answer in answers:
+        outcome = "known" if answer.known else "duplicate" if answer.duplicate else "new"
+        service.metrics.pages.labels(outcome).inc()
+    return answers
+
+
+@router.get(
+    "/{id:path}",
+    response_model_exclude_none=False,
+    responses=problems(404),
+    dependencies=[READER],
+)
+async def show(
+    service: Running,
+    id: PageId,  # noqa: A002
+    text: Annotated[bool, Query(description="with its text")] = False,
+) -> PageOut:
+    """A page that is stored."""
+    return await service.workers.read(_stored, service.index, plain_id(id), text)
+
+
+def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
+    page = index.page(id_)
+    if page is None:
+        raise not_found("there is no page of that id in the index")
+    content = index.text(id_) if with_text else None
+    return PageOut(page=page, text=content.text if content else None)
+
+
+@router.delete("/{id:path}", status_code=204, responses=problems(404), dependencies=[WRITER])
+async def forget(service: Running, id: PageId) -> None:  # noqa: A002
+    """Forget a page; its cluster is looked at again."""
+    if not await service.workers.write(service.index.remove, plain_id(id)):
+        raise not_found("there is no page of that id in the index")

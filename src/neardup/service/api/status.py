@@ -1,0 +1,58 @@
+"""Counts for people, and the routes that machines watch."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from neardup.errors import StoreError
+from neardup.index import Index
+from neardup.service.api import problems
+from neardup.service.problems import busy
+from neardup.service.records import State, StatsOut
+from neardup.service.service import READER, Running
+
+router = APIRouter(tags=["status"])
+
+READY_SECONDS = 5.0
+
+
+@router.get("/v1/stats", responses=problems(), dependencies=[READER])
+async def stats(
+    service: Running,
+    sizes: Annotated[bool, Query(description="with bytes by part, which takes longer")] = False,
+) -> StatsOut:
+    """Counts over the whole index."""
+    return await service.workers.read(_stats, service.index, sizes)
+
+
+def _stats(index: Index, with_sizes: bool) -> StatsOut:
+    counts = asdict(index.stats())
+    return StatsOut(method=index.method.name, sizes=index.sizes() if with_sizes else None, **counts)
+
+
+@router.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
+async def healthy() -> State:
+    """The process is up."""
+    return State(status="ok")
+
+
+@router.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
+async def ready(service: Running) -> State:
+    """The store answers."""
+    try:
+        look = asyncio.to_thread(service.index.page, "")
+        await asyncio.wait_for(look, READY_SECONDS)
+    except (TimeoutError, StoreError):
+        raise busy("store", "the store does not answer", 5) from None
+    return State(status="ready")
+
+
+@router.get("/metrics", include_in_schema=False, dependencies=[READER])
+async def metrics(service: Running) -> Response:
+    """Counters for Prometheus."""
+    text = service.metrics.text()
+    return Response(text, headers={"Content-Type": service.metrics.content_type})

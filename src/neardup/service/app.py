@@ -1,0 +1,118 @@
+"""The application: routes inside, guards around them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import Response
+
+from neardup.engines.compare import html_page
+from neardup.errors import StoreError, UsageError
+from neardup.index import Index
+from neardup.service.api import clusters, compare, feedback, pages, status
+from neardup.service.bodies import Bounds
+from neardup.service.frame import Frame
+from neardup.service.guards import Guards
+from neardup.service.logs import LOG, described
+from neardup.service.metrics import Metrics
+from neardup.service.problems import Problem, busy, invalid, problem_response
+from neardup.service.review import review_routes
+from neardup.service.review.errors import error_page, wants_page
+from neardup.service.review.overview import Kept
+from neardup.service.review.visits import LoginNeededError, to_login
+from neardup.service.service import Service
+from neardup.service.settings import Settings
+from neardup.service.tokens import Tokens, read_tokens
+from neardup.service.working import Workers
+
+ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` leaves the settings for its workers
+ABOUT = """Is this page new, or a copy, and of what? Pages are added with their content; the service
+never fetches an address. Adding a page again changes nothing. Errors are
+`application/problem+json` (RFC 9457); after a 503 try again when `Retry-After` says so."""
+
+
+def from_environment() -> FastAPI:
+    """What each worker process runs."""
+    settings = Settings.from_json(os.environ[ENVIRONMENT])
+    return create_app(settings, read_tokens(settings.token_file, os.environ))
+
+
+def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
+    """The service over the store that the settings name; it is opened when the service starts."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        index = await asyncio.to_thread(_open, settings.store)
+        workers = Workers(index, settings.threads, settings.seconds, metrics)
+        app.state.service = Service(settings, tokens, metrics, index, workers)
+        app.state.kept = Kept(index)
+        yield
+        await asyncio.to_thread(workers.close)
+        index.close()
+
+    app = FastAPI(
+        title="neardup",
+        description=ABOUT,
+        version=version("neardup"),
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's own page loads scripts from elsewhere
+        redoc_url=None,
+    )
+    for module in (pages, compare, clusters, feedback, status):
+        app.include_router(module.router)
+    app.include_router(review_routes())
+    _answer_errors(app)
+    app.add_middleware(Bounds, settings=settings, metrics=metrics)
+    app.add_middleware(Guards, settings=settings, tokens=tokens)
+    app.add_middleware(Frame, metrics=metrics)
+    return app
+
+
+def _open(store: str) -> Index:
+    """The index, with its kernels compiled or loaded: the first request is as quick as others."""
+    index = Index.open(store)
+    index.query(html_page("<p>A page to begin with, never stored.</p>", id="(first)"))
+    return index
+
+
+def _answer_errors(app: FastAPI) -> None:
+    async def tell(request: Request, error: Exception) -> Response:
+        problem = as_problem(error)
+        if problem.status_code >= 500 and not isinstance(error, HTTPException):
+            fields = {"request": request.scope.get("request_id"), **described(error)}
+            LOG.error("failed", extra={"fields": fields})
+        if isinstance(problem, Problem):
+            request.app.state.service.metrics.refused.labels(problem.code).inc()
+        if wants_page(request):
+            return error_page(request, problem)
+        return problem_response(problem, request.scope.get("request_id", ""))
+
+    async def send_to_login(request: Request, error: Exception) -> Response:
+        assert isinstance(error, LoginNeededError)
+        return to_login(error)
+
+    app.add_exception_handler(LoginNeededError, send_to_login)
+    for kind in (RequestValidationError, StarletteHTTPException, UsageError, StoreError):
+        app.add_exception_handler(kind, tell)
+
+
+def as_problem(error: Exception) -> HTTPException:
+    """What a caller is told of an error."""
+    if isinstance(error, RequestValidationError):
+        return invalid(error)
+    if isinstance(error, UsageError):
+        return Problem(422, "invalid", str(error))
+    if isinstance(error, StoreError):
+        return busy("store", "the store cannot be used now; what it holds is intact", 5)
+    if isinstance(error, HTTPException):
+        return error
+    assert isinstance(error, StarletteHTTPException)
+    return HTTPException(error.status_code, error.detail, dict(error.headers or {}))

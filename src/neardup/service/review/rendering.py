@@ -1,0 +1,124 @@
+"""Templates into pages. All that comes from pages is escaped, and made visible."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from neardup.report.charts import meter
+from neardup.report.figures import percent, size
+from neardup.report.listing import LONGEST_NAME, LONGEST_TITLE
+from neardup.report.visible import shortened, visible
+from neardup.service.review.assets import SCRIPT, STYLE
+from neardup.service.review.language import NAMES
+from neardup.service.review.visits import Visit
+
+RELATIONS = {
+    "same": "same text",
+    "near": "nearly the same",
+    "contains": "contains the other",
+    "contained": "contained in the other",
+    "overlap": "overlap",
+    "different": "different",
+    "undecided": "undecided",
+}
+SENTENCES = {
+    "same": "A and B have the same text",
+    "near": "A and B are nearly the same",
+    "contains": "A contains B",
+    "contained": "A is contained in B",
+    "overlap": "A and B overlap",
+    "different": "A and B are different pages",
+    "undecided": "Too little text to tell A and B",
+}
+
+EVENTS = {
+    "created": "made",
+    "joined": "joined by",
+    "left": "left by",
+    "removed": "removed from the index",
+    "merged": "merged into",
+    "split": "split from",
+}
+
+
+def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page for this visit."""
+    text = _ENVIRONMENT.get_template(template).render(
+        visit=visit, t=visit.translate, languages=NAMES, style=STYLE, script=SCRIPT, **values
+    )
+    response = HTMLResponse(text, status)
+    response.headers["Content-Language"] = visit.language
+    response.headers["Vary"] = "Accept-Language, Cookie"
+    visit.keep_secret(response)
+    return response
+
+
+def _time(moment: datetime | None) -> Markup:
+    if moment is None:
+        return Markup("–")
+    return Markup('<time datetime="{}">{:%Y-%m-%d %H:%M} UTC</time>').format(
+        moment.isoformat(), moment
+    )
+
+
+def _similarity(value: float | None) -> Markup:
+    if value is None:
+        return Markup("–")
+    drawn = Markup(meter(value))  # our own drawing of a number
+    return Markup('<span class="similarity">{}{:.2f}</span>').format(drawn, value)
+
+
+def _is_web_address(url: str) -> bool:
+    """An address is a link only if it is one of the web and holds nothing hidden."""
+    plain = url.isprintable() and " " not in url and visible(url) == url and len(url) < 2_000
+    return plain and url.lower().startswith(("http://", "https://"))
+
+
+def page_path(id_: str) -> str:
+    """Where a stored page is shown."""
+    return f"/pages/{quote(id_, safe='')}"
+
+
+def pair_path(a: str, b: str, **more: str) -> str:
+    """Where two stored pages are shown side by side."""
+    return f"/pair?{urlencode({'a': a, 'b': b, **more})}"
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        name=lambda text: shortened(text, LONGEST_NAME),
+        title=lambda text: shortened(text, LONGEST_TITLE),
+        visible=visible,
+        moment=_time,
+        similarity=_similarity,
+        bytes=size,
+        number=lambda count: f"{count:,}",
+        page_path=page_path,
+    )
+    made.globals.update(
+        relation_words=RELATIONS,
+        sentences=SENTENCES,
+        events=EVENTS,
+        percent=percent,
+        meter=lambda share: Markup(meter(share)),
+        pair_path=pair_path,
+        is_web_address=_is_web_address,
+    )
+    return made
+
+
+_ENVIRONMENT = _environment()

@@ -1,0 +1,134 @@
+"""Somebody looking at a review page: language, rights, and the secret of their forms."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from starlette.datastructures import FormData
+from starlette.responses import RedirectResponse, Response
+
+from neardup.service.problems import Problem
+from neardup.service.review.language import Language, language_of, translator
+from neardup.service.service import Service, running
+from neardup.service.tokens import SESSION_SECONDS, Access
+
+SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
+MOST_FIELDS = 20
+
+
+class LoginNeededError(Exception):
+    """Nobody has logged in, or not with a token that may do this."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request of a browser."""
+
+    request: Request
+    service: Service
+    language: Language
+    access: Access
+    secret: str  # kept in a cookie; forms carry what follows from it
+
+    @property
+    def may_write(self) -> bool:
+        """Whether forms that change something are shown."""
+        return self.access >= Access.WRITE
+
+    @property
+    def translate(self) -> Callable[..., str]:
+        """Words in the language of the visit."""
+        return translator(self.language)
+
+    @property
+    def here(self) -> str:
+        """The path of this page with its query."""
+        query = self.request.url.query
+        return self.request.url.path + (f"?{query}" if query else "")
+
+    @property
+    def form_token(self) -> str:
+        """What a form must carry: it goes with the secret and with the session."""
+        session = self.request.cookies.get(SESSION, "")
+        return hmac.new(self.secret.encode(), session.encode(), "sha256").hexdigest()
+
+    async def form(self) -> FormData:
+        """The form that was sent, if it is one of ours."""
+        limit = self.service.settings.limits.page_bytes
+        form = await self.request.form(max_files=2, max_fields=MOST_FIELDS, max_part_size=limit)
+        given = form.get("form_token")
+        known = FORM in self.request.cookies
+        if not (known and isinstance(given, str) and given.isascii()):
+            raise _stale()
+        if not hmac.compare_digest(given, self.form_token):
+            raise _stale()
+        return form
+
+    def keep_secret(self, response: Response) -> None:
+        """Leave the secret with a browser that has none."""
+        if FORM not in self.request.cookies:
+            set_cookie(self.request, response, FORM, self.secret)
+
+
+def _stale() -> Problem:
+    return Problem(403, "stale-form", "the form is out of date: load the page again and resend it")
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    """A cookie that scripts cannot read and other sites cannot send."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=SESSION_SECONDS,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def visit(request: Request) -> Visit:
+    """The visit that a request is part of, whoever comes."""
+    service = running(request)
+    return Visit(
+        request,
+        service,
+        language_of(request.cookies.get(LANGUAGE), request.headers.get("accept-language", "")),
+        service.tokens.session_access(request.cookies.get(SESSION)),
+        request.cookies.get(FORM) or secrets.token_urlsafe(32),
+    )
+
+
+def _needs(needed: Access) -> Callable[[Request], Visit]:
+    def check(request: Request) -> Visit:
+        found = visit(request)
+        if found.access < needed:
+            raise LoginNeededError(found.here if request.method == "GET" else "/")
+        return found
+
+    return check
+
+
+AnyVisit = Annotated[Visit, Depends(visit)]
+ReadingVisit = Annotated[Visit, Depends(_needs(Access.READ))]
+WritingVisit = Annotated[Visit, Depends(_needs(Access.WRITE))]
+
+
+def to_login(error: LoginNeededError) -> Response:
+    """Where somebody without rights is sent."""
+    return RedirectResponse(f"/login?next={quote(error.path, safe='')}", 303)
+
+
+def own_path(path: str | Any) -> str:
+    """A path of this service to go to; anything else becomes the overview."""
+    plain = isinstance(path, str) and path.startswith("/") and path.isprintable()
+    return path if plain and not path.startswith(("//", "/\\")) and "\\" not in path else "/"

@@ -1,0 +1,65 @@
+"""How a service is run. All but the tokens, which never leave their file or the environment."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from ipaddress import ip_address
+
+from neardup.pages import Limits
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a service; sizes are in bytes, times in seconds."""
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    host_names: tuple[str, ...] = ()  # by which browsers and programs may call it
+    token_file: str = ""
+    body_bytes: int = 64_000_000  # of one request, also when decompressed
+    page_bytes: int = 20_000_000
+    batch_pages: int = 1_000
+    held_bytes: int = 512_000_000  # of all requests that are under way
+    waiting: int = 256  # requests under way in one process
+    threads: int = 4
+    seconds: float = 60.0  # for one request
+
+    @property
+    def limits(self) -> Limits:
+        """What a reader of pages takes."""
+        return Limits(min(self.page_bytes, self.body_bytes))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """Names that a request may call the service by; none: any.
+
+        Without this check a page of the web could give its own name the address of this machine
+        and read what it likes.
+        """
+        if not self.is_local and not self.host_names:
+            return frozenset()
+        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, self.host, *self.host_names))
+
+    def to_json(self) -> str:
+        """For the environment of worker processes."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """The settings as `to_json` wrote them."""
+        values = json.loads(text)
+        return cls(**{**values, "host_names": tuple(values["host_names"])})

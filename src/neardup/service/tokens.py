@@ -1,0 +1,123 @@
+"""Who may read and who may write: bearer tokens, and sessions of browsers that showed one.
+
+A file holds a token a line, `read TOKEN` or `write TOKEN`; the environment holds them separated by
+spaces in NEARDUP_READ_TOKENS and NEARDUP_WRITE_TOKENS. A session is signed with its token, so it
+needs no memory, holds in every worker, and ends when the token is taken away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from neardup.errors import UsageError
+
+SHORTEST = 16  # characters; fewer can be guessed
+SESSION_SECONDS = 12 * 3600
+VARIABLES = {"read": "NEARDUP_READ_TOKENS", "write": "NEARDUP_WRITE_TOKENS"}
+
+
+class Access(IntEnum):
+    """What a caller may do; the greater includes the lesser."""
+
+    NONE = 0
+    READ = 1
+    WRITE = 2
+
+
+_ACCESS = {"read": Access.READ, "write": Access.WRITE}
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """All tokens there are, with what each allows. None: everybody may do everything."""
+
+    known: tuple[tuple[str, Access], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.known)
+
+    def __repr__(self) -> str:
+        return f"Tokens({len(self.known)})"  # never into a log
+
+    def access(self, given: str | None) -> Access:
+        """What a token allows."""
+        if not self.known:
+            return Access.WRITE
+        return self._greatest(given or "", lambda token: token)
+
+    def session(self, token: str, now: float | None = None) -> str:
+        """What a browser that showed this token keeps in a cookie."""
+        until = str(round((now or time.time()) + SESSION_SECONDS))
+        return f"{until}.{_signed(token, until)}"
+
+    def session_access(self, cookie: str | None, now: float | None = None) -> Access:
+        """What a cookie allows."""
+        if not self.known:
+            return Access.WRITE
+        until, _, signature = (cookie or "").partition(".")
+        if not (until.isdecimal() and until.isascii() and len(until) < 16):
+            return Access.NONE
+        if int(until) < (now or time.time()):
+            return Access.NONE
+        return self._greatest(signature, lambda token: _signed(token, until))
+
+    def _greatest(self, given: str, expected: object) -> Access:
+        """Every token is looked at, whichever fits, so that time tells nothing."""
+        found = Access.NONE
+        for token, access in self.known:
+            fits = _equal(given, expected(token))  # type: ignore[operator]
+            found = max(found, access if fits else Access.NONE)
+        return found
+
+
+def _equal(given: str, expected: str) -> bool:
+    """In constant time, also for texts of different lengths."""
+    return hmac.compare_digest(_digest(given), _digest(expected))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _signed(token: str, message: str) -> str:
+    return hmac.new(token.encode(), f"session {message}".encode(), "sha256").hexdigest()
+
+
+def read_tokens(file: str | Path, environment: Mapping[str, str]) -> Tokens:
+    """The tokens of a file (none if its name is empty) and of the environment."""
+    found = []
+    for kind, variable in VARIABLES.items():
+        found += [(kind, token, variable) for token in environment.get(variable, "").split()]
+    if file:
+        found += _lines(Path(file))
+    return Tokens(tuple(_checked(found)))
+
+
+def _lines(file: Path) -> Iterable[tuple[str, str, str]]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the tokens in {file}: {error}") from None
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or words[0] not in _ACCESS:
+            raise UsageError(f"{file}, line {number}: write 'read TOKEN' or 'write TOKEN'")
+        yield words[0], words[1], f"{file}, line {number}"
+
+
+def _checked(found: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, Access]]:
+    for kind, token, place in found:
+        if len(token) < SHORTEST or not token.isascii():
+            raise UsageError(
+                f"{place}: a token has at least {SHORTEST} ASCII characters; make one with: "
+                "openssl rand -hex 32"
+            )
+        yield token, _ACCESS[kind]
