@@ -145,9 +145,14 @@ def read_rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
         with lines.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
         return
-    for batch in pq.ParquetFile(folder / f"{name}.parquet").iter_batches():
-        for row in batch.to_pylist():
-            yield _with_parsed_evidence(row)
+    for path in _parquet_files(folder / f"{name}.parquet"):
+        for batch in pq.ParquetFile(path).iter_batches():
+            yield from map(_with_parsed_evidence, batch.to_pylist())
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The file, or the files of a folder: several machines write one each."""
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
 
 
 def _with_parsed_evidence(row: dict[str, Any]) -> dict[str, Any]:

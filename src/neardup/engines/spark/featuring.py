@@ -1,0 +1,171 @@
+"""The second step: the survey, for a method that needs one, and the features of all pages.
+
+Counts are added up by key. Where those above 1 are few, every task gets them all; where they are
+many, pages are taken in chunks, and each chunk is joined with the counts of the keys it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from neardup.engines.spark.columns import carried_schema, from_spark, spark_schema, to_spark
+from neardup.engines.spark.identity import Identified
+from neardup.engines.spark.storage import Work
+from neardup.methods.base import AsksSurvey, ClustersAroundCentres, Method, Survey, Surveys
+from neardup.schemas import COUNTS, PAGES
+
+FOR_EVERY_TASK = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
+CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
+COUNTED = carried_schema(COUNTS)
+ASKED = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
+
+Pages = Iterable[pa.RecordBatch]
+AddFeatures = Callable[[Pages], Iterator[pa.RecordBatch]]
+
+
+def features_schema(method: Method) -> pa.Schema:
+    """A page's place, its features, and what is asked of them time and again."""
+    features = pa.struct(list(carried_schema(method.feature_schema)))
+    return pa.schema(
+        [
+            ("place", pa.int64()),
+            ("features", features),
+            ("decidable", pa.bool_()),
+            ("sister", pa.int64()),
+        ]
+    )
+
+
+def compute_features(
+    method: Method,
+    records: DataFrame,
+    found: Identified,
+    work: Work,
+    earlier_counts: DataFrame | None = None,
+    earlier_features: DataFrame | None = None,
+    *,
+    for_every_task: int = FOR_EVERY_TASK,
+) -> DataFrame:
+    """number, features, decidable and sister of every page, in the work folder."""
+    pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
+    pages = pages.select("place", *PAGES.names)
+    if isinstance(method, Surveys):
+        with work.stages("survey") as stage:
+            counts = _survey(method, pages, work, earlier_counts)
+            stage.advance(found.count)
+        made = _with_survey(method, pages, counts, found.count, work, for_every_task)
+    else:
+        made = pages.mapInArrow(_feature_step(method, lambda _: None), _spark(method))
+    with work.stages("features") as stage:
+        numbers = found.pages.where("place is not null").select("place", "number")
+        numbered = made.join(numbers, "place").drop("place")
+        if earlier_features is not None:
+            numbered = numbered.unionByName(earlier_features)
+        kept = work.keep(numbered, "result/remembered/features")
+        stage.advance(found.count)
+    return kept
+
+
+def _spark(method: Method) -> Any:
+    return spark_schema(features_schema(method))
+
+
+def _survey(method: Surveys, pages: DataFrame, work: Work, earlier: DataFrame | None) -> DataFrame:
+    """What the method counts, added up over all pages."""
+
+    def survey(batches: Pages) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield to_spark(method.survey(_pages_of(batch)))
+
+    counted = pages.mapInArrow(survey, spark_schema(COUNTED))
+    if earlier is not None:
+        counted = counted.unionByName(earlier)
+    added = counted.groupBy("key").agg(f.sum("count").alias("count"))
+    return work.keep(added, "result/remembered/survey")
+
+
+def _pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return from_spark(batch.select(PAGES.names), PAGES)
+
+
+def _with_survey(
+    method: Method, pages: DataFrame, counts: DataFrame, total: int, work: Work, most: int
+) -> DataFrame:
+    several = counts.where("count > 1")
+    if several.count() <= most:
+        survey = work.spark.sparkContext.broadcast(survey_of(several.toArrow(), total))
+        step = _feature_step(method, lambda _: survey.value)
+        return pages.mapInArrow(step, _spark(method))
+    return _with_asked_counts(method, pages, several, total)
+
+
+def survey_of(counts: pa.Table, pages: int) -> Survey:
+    """A survey of counts as Spark carries them."""
+    keys = counts["key"].to_numpy().view(np.uint64)
+    order = np.argsort(keys)
+    return Survey(pages, keys[order], counts["count"].to_numpy()[order])
+
+
+def _feature_step(method: Method, survey_for: Callable[[pa.RecordBatch], Any]) -> AddFeatures:
+    schema = features_schema(method)
+
+    def step(batches: Pages) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            features = method.features(_pages_of(batch), survey_for(batch))
+            yield pa.record_batch(
+                [
+                    batch["place"],
+                    to_spark(features).to_struct_array(),
+                    method.decidable(features),
+                    _sisters(method, features),
+                ],
+                schema=schema,
+            )
+
+    return step
+
+
+def _sisters(method: Method, features: pa.RecordBatch) -> NDArray[np.int64]:
+    if not isinstance(method, ClustersAroundCentres):
+        return np.zeros(features.num_rows, np.int64)
+    return np.ascontiguousarray(method.sisters(features)).view(np.int64)
+
+
+def _with_asked_counts(
+    method: Method, pages: DataFrame, several: DataFrame, total: int
+) -> DataFrame:
+    """Features where no task can hold all counts: each chunk of pages gets those it asks for."""
+
+    def asked(batches: Pages) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            chunks = batch["place"].to_numpy() >> CHUNK_BITS
+            for chunk in np.unique(chunks):
+                here = batch.filter(pa.array(chunks == chunk))
+                keys = _asked_keys(method, _pages_of(here)).view(np.int64)
+                yield pa.record_batch([np.full(keys.size, chunk), keys], schema=ASKED)
+
+    def answer(key: tuple[Any, ...], pages_of_chunk: pa.Table, counts: pa.Table) -> pa.Table:
+        survey = survey_of(counts, total)
+        step = _feature_step(method, lambda _: survey)
+        batches = pages_of_chunk.combine_chunks().to_batches()
+        return pa.Table.from_batches(list(step(batches)), features_schema(method))
+
+    answers = pages.mapInArrow(asked, spark_schema(ASKED)).distinct().join(several, "key")
+    chunk = f.shiftright(f.col("place"), CHUNK_BITS).alias("chunk")
+    chunks = pages.select(chunk, "place", *PAGES.names).groupBy("chunk")
+    return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(answer, _spark(method))
+
+
+def _asked_keys(method: Method, pages: pa.RecordBatch) -> NDArray[np.uint64]:
+    if isinstance(method, AsksSurvey):
+        return method.asked(pages)
+    assert isinstance(method, Surveys)
+    keys: NDArray[np.uint64] = method.survey(pages)["key"].to_numpy()
+    return keys

@@ -1,0 +1,75 @@
+"""A Spark session for tests, and runs of both engines to compare.
+
+Without Java or PySpark these tests are skipped; in CI (CI=true) that is a failure. Tests that take
+the session share one: mark them xdist_group("spark").
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from neardup.engines.result import Result
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GROUP = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session with two cores of this machine."""
+    need_spark()
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("neardup tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+def need_spark() -> None:
+    """Skip where Spark cannot run."""
+    if find_spec("pyspark") is None:
+        _missing("needs PySpark: pip install 'neardup[spark]'")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        _missing("needs Java: apt-get install openjdk-17-jre-headless")
+
+
+def _missing(what: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def answer(folder: Path | Result) -> dict[str, Any]:
+    """What a result says, in an order of its own."""
+    result = folder if isinstance(folder, Result) else Result(folder)
+    summary = result.summary
+    told = {name: summary[name] for name in ("counts", "skipped_by_reason", "pairs_by_relation")}
+    return {
+        "pages": sorted(result.pages(), key=lambda row: row["id"]),
+        "pairs": sorted(result.pairs(), key=lambda row: (row["a"], row["b"])),
+        "rejected": sorted(result.rejected(), key=lambda row: (row["a"], row["b"])),
+        "skipped": sorted(
+            result.skipped(), key=lambda row: (row["source"], row["record"], row["id"])
+        ),
+        **told,
+    }
