@@ -30,6 +30,10 @@ def synth(
         float, typer.Option(help="Share of pages that are not the first of their article.")
     ] = 0.5,
     days: Annotated[int, typer.Option(min=1, help="Window of the articles' dates.")] = 30,
+    pages_per_host: Annotated[
+        int,
+        typer.Option(min=1, help="On average; a few hosts have many and many have few."),
+    ] = 8,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes. [default: all cores]")
     ] = None,
@@ -56,6 +60,7 @@ def synth(
                 texts=texts,
                 reprints=reprints,
                 days=days,
+                pages_per_host=pages_per_host,
                 workers=workers,
                 progress=progress,
             )

@@ -120,7 +120,7 @@ def test_what_is_written_is_what_was_made_and_reads_back(form: str, tmp_path: Pa
     labels = truth(tmp_path)
     pages = {page.id: page for page in read_pages(str(path))}
     assert set(pages) == set(labels)
-    assert sorted(tmp_path.iterdir()) == sorted([path, tmp_path / "truth.csv"])
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, "truth.csv", "synth.json"}
     by_article = defaultdict(list)
     for name, (article, kind) in labels.items():
         by_article[article].append((kind, pages[name]))
@@ -196,10 +196,42 @@ def test_records_have_the_fields_that_readers_know(tmp_path: Path) -> None:
         assert [set(json.loads(line)) for line in lines] == [{"id", "url", "time", "html"}] * 5
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_plain_texts_have_their_title_beside_them(form: str, tmp_path: Path) -> None:
+    path = write_set(tmp_path, 5, 5, format=form, texts=True, workers=1)
+    for page in read_pages(str(path)):
+        assert page.title == page.text.split("\n")[0] != ""
+
+
+def test_a_set_takes_the_place_of_an_earlier_one_whole_or_broken(tmp_path: Path) -> None:
+    write_set(tmp_path, 5, 1, format="parquet", workers=1)
+    (tmp_path / ".pages.warc.gz.tmp").write_bytes(b"of a run that was killed")
+    path = write_set(tmp_path, 5, 2, workers=1)
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, "truth.csv", "synth.json"}
+    about = json.loads((tmp_path / "synth.json").read_text())
+    assert (about["pages"], about["seed"], about["language"]) == (5, 2, "both")
+
+
+def test_a_set_that_was_not_generated_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").write_text("id,article\na,1\n")
+    with pytest.raises(OutputError, match="was not generated"):
+        write_set(tmp_path, 5, workers=1)
+    assert (tmp_path / "truth.csv").read_text() == "id,article\na,1\n"
+
+
+def test_hosts_have_as_many_pages_as_asked() -> None:
+    few, many = (
+        {str(row["url"]).split("/")[2] for row in rows(pages=600, pages_per_host=wanted)}
+        for wanted in (4, 60)
+    )
+    assert len(few) > 4 * len(many)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"pages": 0}, "at least 1 page"),
+        ({"pages_per_host": 0}, "1 page a host"),
         ({"reprints": 1.0}, "from 0 to 0.9"),
         ({"language": "fr"}, "unknown language 'fr'; there are: en, zh, both"),
         ({"length": "long"}, "unknown length"),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.evaluate.synth.draws import Draws
-from neardup.evaluate.synth.language import SLOTS, TABLE, Language, language
+from neardup.evaluate.synth.language import SLOTS, TABLE, Form, Language, language
 
-OWN_WORDS = 64  # words of each kind an article keeps to (it has a subject); see Draws.small
+OWN_WORDS = 64  # words of each kind an article keeps to (it has a subject); see Draws.skewed
+_SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)
 SENTENCES = ("comments", "footers")  # forms that end with a full stop
 LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
 
@@ -41,37 +42,29 @@ class Writer:
     def __init__(self, code: str, draws: Draws) -> None:
         self.language: Language = language(code)
         self._draws = draws
-        bits = (draws.raw(len(SLOTS) * OWN_WORDS) % np.uint64(TABLE)).reshape(len(SLOTS), -1)
-        tables = self.language.tables
-        self._words = {
-            slot: tables[slot][row].tolist() for slot, row in zip(SLOTS, bits, strict=True)
-        }
+        drawn = (draws.raw(_SLOT_OF_OWN.size) % np.uint64(TABLE)).astype(np.int64)
+        self._words = self.language.words[_SLOT_OF_OWN * TABLE + drawn]
 
-    def fill(self, text: str, slots: str) -> str:
-        """A text with words in its slots."""
-        words, places = self._words, self._draws.small(len(slots))
-        return text % tuple([words[slot][n] for slot, n in zip(slots, places, strict=True)])
+    def fill(self, forms: Sequence[Form]) -> list[str]:
+        """Texts with words in their slots."""
+        slots = np.frombuffer(b"".join([form.slots for form in forms]), np.uint8)
+        places = slots.astype(np.int64) * OWN_WORDS + self._draws.skewed(slots.size)
+        together = "\n".join([form.text for form in forms])
+        texts = (together % tuple(self._words[places].tolist())).split("\n")
+        return [text[:1].upper() + text[1:] for text in texts]
 
-    def sentence(self) -> str:
-        """One sentence of one to three clauses."""
-        pick, forms = self._draws.pick, self.language.forms
-        parts = [pick(forms["openers"]), pick(forms["clauses"])]
-        for _ in range(pick((0, 1, 1, 1, 2))):
-            parts += [pick(forms["links"]), pick(forms["clauses"])]
-        parts.append(pick(forms["tails"]))
-        text = "".join([part.text for part in parts]) + self.language.stop
-        return _capital(self.fill(text, "".join([part.slots for part in parts])))
+    def sentences(self, count: int) -> list[str]:
+        """So many sentences."""
+        return self.fill(self._draws.picks(self.language.sentences, count))
 
-    def form(self, name: str) -> str:
-        """A text of one of the language's forms of that name: titles, comments, adverts ..."""
-        form = self._draws.pick(self.language.forms[name])
+    def forms(self, name: str, count: int) -> list[str]:
+        """Texts of the language's forms of that name: titles, comments, adverts ..."""
+        if not count:
+            return []
+        texts = self.fill(self._draws.picks(self.language.forms[name], count))
         # what is a sentence ends like one: methods that look at full stops must meet a site's own
         stop = self.language.stop if name in SENTENCES else ""
-        return _capital(self.fill(form.text, form.slots)) + stop
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        return [text + stop for text in texts]
 
 
 def write_article(code: str, key: tuple[int | str, ...], length: str) -> Article:
@@ -80,8 +73,9 @@ def write_article(code: str, key: tuple[int | str, ...], length: str) -> Article
     writer = Writer(code, draws)
     low, high = LENGTHS[length]
     count = int(low * (high / low) ** draws.between(0, 1))  # many short ones, few long ones
-    sentences = [writer.sentence() for _ in range(count)]
-    return Article(code, writer.form("titles"), group(sentences, lambda: 2 + draws.below(4)))
+    sentences = writer.sentences(count)
+    (title,) = writer.forms("titles", 1)
+    return Article(code, title, group(sentences, lambda: 1 + draws.below(4)))
 
 
 def group(sentences: list[str], size: Callable[[], int]) -> tuple[tuple[str, ...], ...]:

@@ -86,17 +86,21 @@ TIMES = """
 
 CLAUSES = """
 A的N在P附近VN
-P的HDV了A的N
-OT为NV了M份A的N
-一位N和A的N都V过H的N
-M名游客在PV了A的N
-N旁边的NDV自己的A的N
-H带着A的NV了N
+P的HDV了AN
+OT为NV了M份AN
+一位N和AN都V过H的N
+M名游客在PV了AN
+N旁边的NDV自己的AN
+H带着AN到PV了N
 来自P的AN在T把NV给H
 每位N都在A的N里V一次N
-O与P的NV了A的N
-没有N在T能V这片N的AN
-H补充说A的N会V整个P的N
+O与P的NV了AN
+没有N在T能V这片AN
+H补充说AN会V整个P的N
+O决定T在PV一座AN
+HT再次V了AN，NDV
+AN刚刚V完，HDV了N
+P计划VM处AN和N
 """
 LINKS = ["，", "，而", "，但是", "，同时", "，因为", "，虽然", "，因此", "，随后", "；"]
 OPENERS = [
@@ -106,7 +110,7 @@ OPENERS = [
     "",
     "T，",
     "在P，",
-    "对于A的N，",
+    "对于AN，",
     "据H介绍，",
     "过去M天里，",
     "靠近N的地方，",
@@ -114,15 +118,15 @@ OPENERS = [
 TAILS = ["", "", "", "", "，H说", "，比去年多M件", "，耗资M元", "，O表示", "，以免NV了N"]
 TITLES = """
 P的AN为何V了N
-HVA的N引来NV
+HVAN引来NV
 OTVM座N
 N与N：P的HDVN
 P把AN交给OV
 """
 COMMENTS = """
-我T在P也见过A的N，NV得DV
-楼上说的N不对，H早就V了A的N
-P的NT又要V了，A的N怎么办
+我T在P也见过AN，NV得DV
+楼上说的N不对，H早就V了AN
+P的NT又要V了，AN怎么办
 支持H，希望ODV这个N和N
 """
 
@@ -141,11 +145,11 @@ WIDGETS = """
 图片精选 一周排行 视频集锦 专题策划 热点聚焦
 """
 ADVERTS = """
-O的A的N限时优惠，立减M元
-P的A的N专卖，T开业，前M名有礼
-参加OA的N抽奖，赢取N和N
-A的N送货到P，T下单，M折起
-加盟OA的N，M元起步，名额有限
+OAN限时优惠，立减M元
+PAN专卖，T开业，前M名有礼
+参加OAN抽奖，赢取N和N
+AN送货到P，T下单，M折起
+加盟OAN，M元起步，名额有限
 """
 FOOTERS = """
 版权所有 {site} 未经书面授权禁止转载、摘编、复制或建立镜像，违者将依法追究责任

@@ -1,7 +1,7 @@
-"""Random choices that are the same everywhere: raw bits of Philox, and our own use of them.
+"""Random choices that are the same everywhere, for ever: numbers of SplitMix64 by key.
 
-NumPy promises the raw bits of a bit generator for ever, but not what its distributions make of
-them; nor does `random` for its choices.
+Neither NumPy nor `random` promises what its distributions make of random bits, and setting up a
+generator of theirs for each of the many short streams here would cost more than the drawing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ import xxhash
 from numpy.typing import NDArray
 
 Item = TypeVar("Item")
-_AT_ONCE = 256
+_FEW, _MANY = 32, 256  # drawn ahead: many streams are short
+_STEP = np.uint64(0x9E37_79B9_7F4A_7C15)
+_FIRST, _SECOND = np.uint64(0xBF58_476D_1CE4_E5B9), np.uint64(0x94D0_49BB_1331_11EB)
+_ONWARDS = np.arange(1, _MANY + 1, dtype=np.uint64) * _STEP
 
 
 class Draws:
@@ -22,28 +25,38 @@ class Draws:
 
     def __init__(self, *key: int | str) -> None:
         named = "/".join(map(str, key)).encode()
-        self._bits = np.random.Philox(key=xxhash.xxh3_128_intdigest(named))
+        self._state = np.array([xxhash.xxh3_64_intdigest(named)], np.uint64)
         self._held: list[int] = []
-        self._small: list[int] = []
+        self._ahead = _FEW
 
     def raw(self, count: int) -> NDArray[np.uint64]:
         """So many times 64 random bits."""
-        bits: NDArray[np.uint64] = self._bits.random_raw(count)
+        few = count <= _MANY
+        onwards = _ONWARDS[:count] if few else np.arange(1, count + 1, dtype=np.uint64) * _STEP
+        bits = onwards + self._state
+        if count:
+            self._state = bits[-1:].copy()
+        bits ^= bits >> np.uint64(30)
+        bits *= _FIRST
+        bits ^= bits >> np.uint64(27)
+        bits *= _SECOND
+        bits ^= bits >> np.uint64(31)
         return bits
 
     def bits(self) -> int:
         """52 random bits."""
         if not self._held:
-            self._held = (self.raw(_AT_ONCE) >> np.uint64(12)).tolist()
+            self._held = (self.raw(self._ahead) >> np.uint64(12)).tolist()
+            self._ahead = _MANY
         return self._held.pop()
 
-    def small(self, count: int) -> list[int]:
-        """So many numbers from 0 to 63, many at a time because sentences are full of them."""
-        if len(self._small) < count:
-            self._small += (self.raw(_AT_ONCE).astype("<u8").view(np.uint8) & 63).tolist()
-        taken = self._small[-count:] if count else []
-        del self._small[len(self._small) - count :]
-        return taken
+    def skewed(self, count: int) -> NDArray[np.int64]:
+        """So many numbers from 0 to 63, low ones far more often: 0 in a tenth of cases.
+
+        The product of two even draws, as a subject has few words that come again and again.
+        """
+        even = self.raw(-(-count // 4)).astype("<u8").view(np.uint8)[: 2 * count] & 63
+        return (even[::2].astype(np.int64) * even[1::2]) >> 6
 
     def below(self, limit: int) -> int:
         """From 0 to `limit` - 1."""
@@ -60,6 +73,10 @@ class Draws:
     def pick(self, items: Sequence[Item]) -> Item:
         """One of them."""
         return items[self.bits() % len(items)]
+
+    def picks(self, items: Sequence[Item], count: int) -> list[Item]:
+        """So many of them, with repeats."""
+        return [items[place] for place in (self.raw(count) % np.uint64(len(items))).tolist()]
 
     def sample(self, items: Sequence[Item], count: int) -> list[Item]:
         """`count` of them at most, each once, in the order drawn."""

@@ -110,31 +110,34 @@ in the evening|overnight|two years ago|a month ago|for a decade
 # N noun, V verb, A adjective, D adverb, P place, H person, O organisation, M number, T time.
 # No run of fixed words is longer than three: any five words in a row hold some that were drawn.
 CLAUSES = """
-the A N V the N near P
-H of P D V the A N
+the A N V its N near P
+H of P D V a A N
 the O V M A N reports T
-a N and a A N V the N of H
-M visitors V the A N in P
-the N by the N D V its A N
-H V the N with a A N
-the A N from P V H T
-every N in the A N V a N
-the O and the N of P V the A N
-no N V the A N of the N T
-a A N, H added, V the N of P
+a N and two A N clubs V H
+M visitors V this A N in P
+the P N staff D V their A N
+H V her N with a A N
+this A N from P is to V H T
+every N in the A N V P
+O and P N owners V the A N
+there is no N that V a A N T
+some A N, H added, V the N of P
+his A N V the N plans D
+A N makers in P V the O T
+H, who was a N, V M A N offers
+both N and N are to V H near P
 """
-
 LINKS = [
     "; ", ", and ", ", but ", ", while ", " because ", " although ", ", where ", " after ",
     ", so ", " before ",
 ]  # fmt: skip
 OPENERS = [
-    "", "", "", "", "T ", "In P ", "At the N ", "For the A N ", "Near P, ", "With M pounds ",
-    "As H D said, ", "For M days ",
+    "", "", "", "", "T ", "In P ", "At the N ", "For a A N ", "Near P, ", "With M pounds ",
+    "As H D said, ", "Within M days ",
 ]  # fmt: skip
 TAILS = [
-    "", "", "", "", ", H said", ", said the O", " by M per cent", " at a cost of M",
-    ", according to H", " despite the A N",
+    "", "", "", "", ", H said", ", O said", " by M per cent", " for M pounds",
+    ", according to H", " despite the N",
 ]  # fmt: skip
 TITLES = """
 A N V N near P
@@ -144,10 +147,10 @@ N and N: H of P V A N
 P V its A N as O D V N
 """
 COMMENTS = """
-I D saw the N in P, A as ever
-my N in P V a A N T
-H should have V the N T
-the A N near P is what the O V
+I D saw that N in P, A as ever
+my N in P V our A N T
+H should have V this N T
+your A N near P is what O V
 """
 
 SITE_NAMES = """
@@ -165,9 +168,9 @@ Related stories|Most read|Editor's picks|You may also like|Latest headlines|From
 Trending now|Readers recommend|More in this section|Do not miss
 """
 ADVERTS = """
-Save M per cent on every A N at the O
-The A N shop of P: M offers T
-Win a A N with the O
+Save M per cent on every A N at O
+Your A N shop in P: M offers T
+Win one A N with O
 Your A N, delivered to P T
 """
 FOOTERS = """

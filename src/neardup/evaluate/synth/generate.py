@@ -43,23 +43,24 @@ def synth(
     reprints: float = 0.5,
     days: int = 30,
     forms: bool = True,
+    pages_per_host: int = 8,
     workers: int = 1,
 ) -> Iterator[pa.RecordBatch]:
     """Labelled pages (`SCHEMA`), some at a time; `content` is HTML, or plain text with `texts`.
 
     The same arguments give the same pages, whatever `workers` is. `reprints` is the share of
     pages that are not the first of their article; `days` the window of the articles' dates;
-    `forms` puts in pages of figures as traps. With several workers the calling script needs the
-    usual `if __name__ == "__main__"` guard.
+    `forms` puts in pages of figures as traps; `pages_per_host` is an average. With several
+    workers the calling script needs the usual `if __name__ == "__main__"` guard.
     """
-    settings = Settings(pages, seed, language, length, days, reprints, texts, forms)
+    settings = Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
     return batches(check_settings(settings), as_batch, workers)
 
 
 def check_settings(settings: Settings) -> Settings:
     """The settings of a set, or an error that says which is wrong."""
-    if settings.pages < 1 or settings.days < 1:
-        raise UsageError("a set has at least 1 page and 1 day")
+    if min(settings.pages, settings.days, settings.pages_per_host) < 1:
+        raise UsageError("a set has at least 1 page, 1 day and 1 page a host")
     if not 0 <= settings.reprints <= 0.9:
         raise UsageError(f"the share of reprints is from 0 to 0.9, not {settings.reprints}")
     for name, value, known in (

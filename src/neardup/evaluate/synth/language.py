@@ -14,7 +14,8 @@ from neardup.evaluate.synth import chinese, english
 from neardup.evaluate.synth.draws import Draws, zipf_table
 
 SLOTS = "NVADPHOMT"  # noun, verb, adjective, adverb, place, person, organisation, number, time
-TABLE = 4096
+TABLE = 4096  # words of each kind, by Zipf's law
+SENTENCES = 4096  # forms of a whole sentence, put together once: sentences are many
 Words = NDArray[np.object_]
 FORMS = (
     "clauses", "links", "openers", "tails", "titles", "comments", "adverts", "footers",
@@ -27,7 +28,7 @@ class Form:
     """A sentence form: text with %s where words go, and which kind of word goes where."""
 
     text: str
-    slots: str
+    slots: bytes  # places in SLOTS
 
 
 @dataclass(frozen=True)
@@ -35,33 +36,50 @@ class Language:
     """All that is needed to write an article."""
 
     code: str
-    tables: dict[str, Words]  # for each slot, TABLE words by Zipf's law
+    words: Words  # TABLE for each slot, one slot after another
     forms: dict[str, tuple[Form, ...]]  # by name, as in FORMS
+    sentences: tuple[Form, ...]
     gap: str  # between sentences
     stop: str
 
     def word(self, slot: str, draws: Draws) -> str:
         """One word of a kind."""
-        return str(self.tables[slot][draws.below(TABLE)])
+        return str(self.words[SLOTS.index(slot) * TABLE + draws.below(TABLE)])
 
 
 @cache
 def language(code: str) -> Language:
     """English ("en") or Chinese ("zh")."""
-    words, tables = (english, _english()) if code == "en" else (chinese, _chinese())
+    source, tables = (english, _english()) if code == "en" else (chinese, _chinese())
+    forms = {name: _forms(code, getattr(source, name.upper())) for name in FORMS}
+    stop = "." if code == "en" else "。"
     return Language(
         code,
-        {slot: zipf_table(table, TABLE) for slot, table in tables.items()},
-        {name: _forms(code, getattr(words, name.upper())) for name in FORMS},
+        np.concatenate([zipf_table(tables[slot], TABLE) for slot in SLOTS]),
+        forms,
+        _sentences(forms, stop, Draws(code, "sentences")),
         gap=" " if code == "en" else "",
-        stop="." if code == "en" else "。",
+        stop=stop,
     )
 
 
 def _forms(code: str, source: str | list[str]) -> tuple[Form, ...]:
     texts = source.strip().split("\n") if isinstance(source, str) else source
     slot = re.compile(rf"\b[{SLOTS}]\b" if code == "en" else f"[{SLOTS}]")
-    return tuple(Form(slot.sub("%s", text), "".join(slot.findall(text))) for text in texts)
+    return tuple(
+        Form(slot.sub("%s", text), bytes(map(SLOTS.index, slot.findall(text)))) for text in texts
+    )
+
+
+def _sentences(forms: dict[str, tuple[Form, ...]], stop: str, draws: Draws) -> tuple[Form, ...]:
+    """Sentences of one to three clauses."""
+    made = []
+    for _ in range(SENTENCES):
+        names = ["openers", "clauses", *("links", "clauses") * draws.pick((0, 1, 1, 1, 2)), "tails"]
+        parts = [draws.pick(forms[name]) for name in names]
+        text = "".join(part.text for part in parts) + stop
+        made.append(Form(text, b"".join(part.slots for part in parts)))
+    return tuple(made)
 
 
 def _open_classes(words: ModuleType) -> dict[str, list[str]]:

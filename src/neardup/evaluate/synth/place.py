@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from neardup.evaluate.synth.articles import Article, Writer, write_article
 from neardup.evaluate.synth.draws import Draws
+from neardup.evaluate.synth.language import language
 from neardup.evaluate.synth.layouts import Placed, render
 from neardup.evaluate.synth.plan import Row
 from neardup.evaluate.synth.reprints import merge, reprint
@@ -16,7 +17,6 @@ from neardup.evaluate.synth.sites import WORDS, Site, host_number, make_site
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
 CHARSETS = {"en": ("windows-1252", "utf-16"), "zh": ("gbk", "gb18030", "big5", "utf-16")}
-PAGES_A_HOST = 8
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class Settings:
     reprints: float  # share of pages that are not the first of their article
     texts: bool  # plain text, no templates
     forms: bool  # with pages of figures as traps
+    pages_per_host: int  # on average; a few hosts have many and many have few
 
     @property
     def hosts(self) -> int:
         """Hosts of each language."""
-        return max(6, self.pages // PAGES_A_HOST // (2 if self.language == "both" else 1))
+        languages = 2 if self.language == "both" else 1
+        return max(6, self.pages // self.pages_per_host // languages)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def _figures(row: Row, settings: Settings, site: Site, draws: Draws) -> Article:
     """A form: the same names on every page of the group, other numbers on each."""
     labels = Draws(settings.seed, "form", row.group)
     writer = Writer(site.language, labels)
-    title = writer.form("form_titles")
+    (title,) = writer.forms("form_titles", 1)
     names = [writer.language.word("P", labels) for _ in range(8 + labels.below(10))]
     rows = [f"{name}\t{draws.below(90_000) / 100:.2f}" for name in names]
     about = WORDS[site.language].ABOUT_FORM.replace("{site}", site.name)
@@ -137,20 +139,24 @@ def _placed(
     published: Draws,
 ) -> Placed:
     template = published.pick(site.templates)
-    writer = Writer(site.language, draws)
-    comments = draws.below(6) if template.theme.comments else 0
+    words = language(site.language)
     return Placed(
         site,
         template,
         article.title,
         article.texts,
         time,
-        author=writer.language.word("H", published),
-        source=writer.language.word("O", published) if row.copy else "",
+        author=words.word("H", published),
+        source=words.word("O", published) if row.copy else "",
         headlines=draws.sample(site.headlines, 12),
         adverts=draws.sample(template.adverts, 2 + draws.below(3)),
-        comments=[writer.form("comments") for _ in range(comments)],
+        comments=_comments(site.language, draws) if template.theme.comments else [],
         charset=charset,
         part=row.part if row.kind != "form" else 0,
         figures=row.kind == "form",
     )
+
+
+def _comments(code: str, draws: Draws) -> list[str]:
+    count = draws.below(6)
+    return Writer(code, draws).forms("comments", count) if count else []

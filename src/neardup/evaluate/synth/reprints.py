@@ -65,7 +65,7 @@ def _extended(article: Article, draws: Draws) -> Article:
     """A twelfth to a quarter more, before or after, in other words."""
     writer = Writer(article.language, draws)
     count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
-    more = group([writer.sentence() for _ in range(count)], lambda: 2 + draws.below(3))
+    more = group(writer.sentences(count), lambda: 1 + draws.below(4))
     after = draws.chance(0.7)
     paragraphs = article.paragraphs + more if after else more + article.paragraphs
     return Article(article.language, article.title, paragraphs)

@@ -66,7 +66,7 @@ def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
         _template(make_theme(seed, code, draws.below(themes)), name, writer, draws)
         for _ in range(draws.pick((1, 1, 2, 3)))
     )
-    headlines = tuple(writer.form("titles") for _ in range(24))
+    headlines = tuple(writer.forms("titles", 24))
     return Site(_host(code, number), name, code, templates, headlines)
 
 
@@ -85,7 +85,7 @@ def make_theme(seed: int, code: str, number: int) -> Theme:
         draws.pick(LAYOUTS),
         "".join(draws.pick("bcdfghklmnprstvw") for _ in range(2)),
         tuple(draws.sample(listed(WORDS[code].WIDGETS), 2 + draws.below(3))),
-        tuple(writer.form("comments") for _ in range(1 + draws.below(3))),
+        tuple(writer.forms("comments", 1 + draws.below(3))),
         draws.chance(0.5),
     )
 
@@ -96,8 +96,8 @@ def _template(theme: Theme, name: str, writer: Writer, draws: Draws) -> Template
     sections = draws.sample(
         listed(words.SECTIONS), draws.below(20) + 18 if rich else draws.below(9) + 7
     )
-    adverts = [writer.form("adverts") for _ in range(2 + draws.below(6 if rich else 3))]
-    footer = [writer.form("footers") for _ in range(2 + draws.below(3))]
+    adverts = writer.forms("adverts", 2 + draws.below(6 if rich else 3))
+    footer = writer.forms("footers", 2 + draws.below(3))
     return Template(
         theme,
         tuple(sections),

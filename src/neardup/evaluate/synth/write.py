@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -16,8 +19,8 @@ import pyarrow.parquet as pq
 from neardup.engines.output import writing
 from neardup.engines.progress import Progress, Silent
 from neardup.engines.threads import default_workers
-from neardup.errors import UsageError
-from neardup.evaluate.synth.generate import as_batch, batches, check_settings
+from neardup.errors import OutputError, UsageError
+from neardup.evaluate.synth.generate import SCHEMA, as_batch, batches, check_settings
 from neardup.evaluate.synth.place import Settings, SynthPage
 from neardup.model import RawPage, Source
 from neardup.pages.original import WarcBytes
@@ -29,6 +32,7 @@ from neardup.pages.write_jsonl import JsonWriter
 from neardup.pages.write_warc import WarcWriter
 
 NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
+TRUTH, ABOUT = "truth.csv", "synth.json"  # the second says how a set was made, and that it was
 COLUMNS = ["id", "article", "kind"]
 
 
@@ -54,6 +58,7 @@ def write_set(
     reprints: float = 0.5,
     days: int = 30,
     forms: bool = True,
+    pages_per_host: int = 8,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -63,16 +68,15 @@ def write_set(
     """
     if format not in NAMES:
         raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
-    settings = check_settings(Settings(pages, seed, language, length, days, reprints, texts, forms))
+    settings = check_settings(
+        Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
+    )
     out, told = Path(out), progress or Silent()
     told.stage("synth", total=pages)
     pack = partial(_pack, format, texts)
     with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-        with (
-            _whole(out / NAMES[format]) as stream,
-            _whole(out / "truth.csv") as truth,
-        ):
+        _make_room(out, settings)
+        with _whole(out / NAMES[format]) as stream, _whole(out / TRUTH) as truth:
             truth.write((",".join(COLUMNS) + "\n").encode())
             sink = _sink(format, stream, texts)
             for packed, labels, count in batches(settings, pack, workers or default_workers()):
@@ -83,10 +87,28 @@ def write_set(
     return out / NAMES[format]
 
 
+def _make_room(out: Path, settings: Settings) -> None:
+    """The folder without an earlier set of ours and what a killed run has left of one."""
+    names = [*NAMES.values(), TRUTH]
+    if not (out / ABOUT).exists() and any((out / name).exists() for name in names):
+        raise OutputError(f"{out} holds a labelled set that was not generated; name another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (out / name).unlink(missing_ok=True)
+        _beside(out / name).unlink(missing_ok=True)
+    about = {"neardup": version("neardup"), **asdict(settings)}
+    (out / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def _beside(path: Path) -> Path:
+    """What a file is called while it is written."""
+    return path.with_name(f".{path.name}.tmp")
+
+
 @contextmanager
 def _whole(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name when all is written, or not at all."""
-    beside = path.with_name(f".{path.name}.tmp")
+    beside = _beside(path)
     try:
         with beside.open("wb") as stream:
             yield stream
@@ -119,8 +141,9 @@ def _labels(pages: list[SynthPage], *, by_url: bool = False) -> bytes:
 
 
 def _unicode_page(page: SynthPage, texts: bool) -> RawPage:
+    title = page.title if texts else ""  # HTML has it inside
     body = page.content.encode()
-    return RawPage(page.id, body, not texts, Source(""), page.url, time=page.time)
+    return RawPage(page.id, body, not texts, Source(""), page.url, title=title, time=page.time)
 
 
 def _encoded_page(page: SynthPage, texts: bool) -> RawPage:
@@ -159,14 +182,19 @@ class _Rows:
     """Columns as `dedup` reads them."""
 
     def __init__(self, stream: BinaryIO, texts: bool) -> None:
-        self._names = ["id", "url", "time", "text" if texts else "html"]
-        types = [pa.string(), pa.string(), pa.timestamp("us", tz="UTC"), pa.string()]
-        self._schema = pa.schema(list(zip(self._names, types, strict=True)))
+        self._columns = ["id", "url", "time", *(["title"] if texts else []), "content"]
+        content = "text" if texts else "html"
+        self._schema = pa.schema([_field(name, content) for name in self._columns])
         self._file = pq.ParquetWriter(stream, self._schema, compression="zstd")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        columns = [batch[name] for name in ("id", "url", "time", "content")]
+        columns = [batch[name] for name in self._columns]
         self._file.write_batch(pa.record_batch(columns, schema=self._schema))
 
     def close(self) -> None:
         self._file.close()
+
+
+def _field(name: str, content: str) -> pa.Field:
+    field = SCHEMA.field(name)
+    return pa.field(content if name == "content" else name, field.type)
