@@ -129,7 +129,8 @@ def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -
         try:
             rows = reproduce(names, out, fraction=fraction, progress=progress)
         except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; no results were written") from None
+            told = f"interrupted; what was measured before is in {out / 'papers.html'}"
+            raise InterruptedRunError(told) from None
     table = Table(title="Ours (the paper's)", title_justify="left")
     for heading in ("method", "number", "of", *FIGURES):
         table.add_column(heading.replace("_", " "), overflow="fold")

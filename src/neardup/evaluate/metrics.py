@@ -38,6 +38,7 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
     return {
         **scores,
         "recall_by_kind": recall_by_kind(labels),
+        "by_page": by_page(labels),
         "b_cubed": b_cubed(labels),
         "adjusted_rand": round(adjusted_rand(labels), 4),
         "largest_cluster": _largest(truth.judged, clusters),
@@ -120,6 +121,20 @@ def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: 
         return int(pairs_of(inside).sum())
     sizes = np.bincount(groups, minlength=inside.size)
     return int((pairs_of(sizes) - pairs_of(sizes - inside)).sum())
+
+
+def by_page(labels: Labels) -> dict[str, float]:
+    """Precision and recall over the pages that would be dropped, all of a cluster but one.
+
+    Right are those dropped for another page of their article; there are as many to drop as pages
+    beyond the first of each article. So some papers count. (As links, it is the MUC score.)
+    """
+    (article, cluster), _ = cells(labels.articles, labels.clusters)
+    pages, kept_rightly = labels.articles.size, article.size
+    right, dropped = pages - kept_rightly, pages - np.unique(cluster).size
+    to_drop = pages - np.unique(article).size
+    precision, recall, f1 = (float(each) for each in rates(right, dropped, to_drop))
+    return {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
 
 
 def b_cubed(labels: Labels) -> dict[str, float]:

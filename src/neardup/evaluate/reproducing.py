@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from neardup.evaluate.truth import read_set
 
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (
+    "page_precision",
+    "page_recall",
     "precision",
     "recall",
     "f1",
@@ -50,15 +53,17 @@ def reproduce(
         raise UsageError(f"--fraction is above 0 and at most 1, not {fraction}")
     experiments = [_experiment(name) for name in names or EXPERIMENTS]
     out, told = Path(out), progress or Silent()
-    total = sum(len(each.trials) * len(each.contenders) for each in experiments)
+    total = sum(len(each.contending(trial)) for each in experiments for trial in each.trials)
     told.stage("papers", total=total)
-    rows = []
+    rows: list[dict[str, Any]] = []
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         for experiment in experiments:
             for trial in experiment.trials:
-                rows += _run(experiment, trial, out, fraction, seed, told)
-        _write(out, rows)
+                for row in _run(experiment, trial, out, fraction, seed):
+                    rows.append(row)
+                    _write(out, rows)  # at once: an experiment may take an hour
+                    told.advance(1)
     return rows
 
 
@@ -70,10 +75,9 @@ def _experiment(name: str) -> Experiment:
 
 
 def _run(
-    experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int, told: Progress
-) -> list[dict[str, Any]]:
+    experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
+) -> Iterator[dict[str, Any]]:
     """One trial: the pages made once, every contender on them."""
-    rows = []
     with tempfile.TemporaryDirectory(prefix=".papers-", dir=out) as place:
         folder = Path(place) / "set"
         pages = max(20, round(trial.pages * fraction))
@@ -85,13 +89,12 @@ def _run(
             length=experiment.length,
             reprints=experiment.reprints,
             forms=experiment.forms,
+            pages_per_host=experiment.pages_per_host,
             texts=trial.texts,
         )
-        for name in experiment.contenders:
+        for name in experiment.contending(trial):
             ours = _measure(Contender.named(name), folder, Path(place))
-            rows.append(_row(experiment, trial, name, pages, ours))
-            told.advance(1)
-    return rows
+            yield _row(experiment, trial, name, pages, ours)
 
 
 def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
@@ -99,10 +102,12 @@ def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
     outcome = run_alone(labelled.pages, contender, place / contender.folder)
     if outcome.result is None:
         return {"error": outcome.error}
-    scores = score(labelled.truth, clusters_of(outcome.result))
     seconds: Mapping[str, float] = outcome.result.summary["run"]["seconds"]
+    scores = score(labelled.truth, clusters_of(outcome.result))
+    shutil.rmtree(place / contender.folder)
     extraction = sum(spent for stage, spent in seconds.items() if stage in EXTRACTION)
     return {
+        **{f"page_{figure}": scores["by_page"][figure] for figure in ("precision", "recall")},
         **{figure: scores[figure] for figure in ("precision", "recall", "f1")},
         "extraction_seconds": round(extraction, 3),
         "comparison_seconds": round(outcome.seconds - extraction, 3),

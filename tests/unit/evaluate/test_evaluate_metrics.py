@@ -114,6 +114,22 @@ def test_b_cubed_page_by_page(rows: list[tuple[int, str, int | None]]) -> None:
     assert found["recall"] == pytest.approx(np.mean(recall), abs=1e-4)
 
 
+@given(pages)
+def test_dropped_pages_one_after_another(rows: list[tuple[int, str, int | None]]) -> None:
+    truth, clusters = labelled([row for row in rows if row[1] not in LEFT_OUT])
+    labels = number_labels(truth, clusters)
+    kept: dict[int, set[int]] = {}  # by cluster, the articles of pages seen
+    dropped = right = 0
+    for article, cluster in zip(labels.articles.tolist(), labels.clusters.tolist(), strict=True):
+        dropped += cluster in kept
+        right += article in kept.setdefault(cluster, set())
+        kept[cluster].add(article)
+    to_drop = len(truth.articles) - len(set(truth.articles.values()))
+    found = score(truth, clusters)["by_page"]
+    assert found["precision"] == pytest.approx(right / dropped if dropped else 1.0, abs=1e-4)
+    assert found["recall"] == pytest.approx(right / to_drop if to_drop else 1.0, abs=1e-4)
+
+
 @pytest.mark.skipif(not SCORER.is_file(), reason="the labelled sets' scorer is not here")
 def test_the_scorer_of_the_labelled_sets_says_the_same(tmp_path: Path) -> None:
     random = np.random.default_rng(5)

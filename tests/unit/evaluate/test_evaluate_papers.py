@@ -43,7 +43,7 @@ def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
     assert rows[0]["claimed"]["precision"] == 0.8
     assert all(bool(row["why"]) == bool(row["short_of"]) for row in rows)
     assert cells(rows[0])[:3] == ["two-phase:paper", "25", "pages"]
-    assert cells(rows[0])[3].endswith("(0.8)")
+    assert cells(rows[0])[5].endswith("(0.8)")
     report = json.loads((tmp_path / "papers.json").read_text())
     assert report["results"] == rows
     assert "cores" in report["machine"]
