@@ -33,7 +33,7 @@ def recluster(
     from neardup.cli.dedup import check_format  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
-    from neardup.engines.reclustering import recluster as run  # noqa: PLC0415
+    from neardup.report import recluster as run  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = run(

@@ -25,7 +25,7 @@ from neardup.engines.remembered import write_survey
 from neardup.engines.result import Result
 from neardup.engines.run import Run
 from neardup.engines.stages import Stages
-from neardup.engines.summary import describe_run, summarise
+from neardup.engines.summary import describe_run, measured, summarise
 from neardup.engines.tables import write_result
 from neardup.engines.threads import default_workers
 from neardup.engines.work import work_folder
@@ -104,5 +104,6 @@ def dedup(
         if finish is not None:
             with run.stages("report"):
                 finish(result, spilled, judged, clustering)
+            output.write_summary(result, {**summary, "run": measured(run)})
         output.put_in_place(result, out)
     return Result(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +18,14 @@ from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.clustering import cluster_pages, join_rule
 from neardup.engines.deciding import PAIRS_AT_ONCE, Judged, names
 from neardup.engines.earlier import Earlier, Known, remembered_features
+from neardup.engines.local import Finish
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
 from neardup.engines.progress import Progress, Silent
-from neardup.engines.remembered import PAGES_FILE
+from neardup.engines.remembered import PAGES_FILE, SURVEY_FILE
 from neardup.engines.result import Result
 from neardup.engines.run import Run
 from neardup.engines.stages import Stages
-from neardup.engines.summary import summarise
+from neardup.engines.summary import measured, summarise
 from neardup.engines.tables import write_result
 from neardup.engines.threads import default_workers
 from neardup.engines.work import Parts, work_folder
@@ -46,10 +48,12 @@ def recluster(
     contained: bool | None = None,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
     progress: Progress | None = None,
+    finish: Finish | None = None,
 ) -> Result:
     """The result in `folder` as it would be if pairs were near from `threshold` on.
 
     Only pairs that the earlier run has judged can join. What is not said is as it was there.
+    `finish` is as in `engines.local.dedup`.
     """
     folder, out = Path(folder), Path(out)
     if not 0.0 <= threshold <= 1.0:
@@ -87,6 +91,12 @@ def recluster(
         inputs: Sequence[str] = earlier["inputs"]
         summary = summarise(inputs, method, settings, spilled, features, judged, clustering, run)
         output.write_summary(result, summary)
+        if (folder / SURVEY_FILE).is_file():
+            shutil.copyfile(folder / SURVEY_FILE, result / SURVEY_FILE)
+        if finish is not None:
+            with run.stages("report"):
+                finish(result, spilled, judged, clustering)
+            output.write_summary(result, {**summary, "run": measured(run)})
         output.put_in_place(result, out)
     return Result(out)
 

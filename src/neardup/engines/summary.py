@@ -61,12 +61,17 @@ def summarise(
             "python": platform.python_version(),
             **{name: version(name) for name in LIBRARIES},
         },
-        "run": {
-            "workers": run.workers,
-            "memory": run.memory,
-            "peak_memory_bytes": peak_memory(),
-            "seconds": {stage.name: round(stage.seconds, 3) for stage in run.stages.done},
-        },
+        "run": measured(run),
+    }
+
+
+def measured(run: Run) -> dict[str, Any]:
+    """What differs from run to run, so far."""
+    return {
+        "workers": run.workers,
+        "memory": run.memory,
+        "peak_memory_bytes": peak_memory(),
+        "seconds": {stage.name: round(stage.seconds, 3) for stage in run.stages.done},
     }
 
 

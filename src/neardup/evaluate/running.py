@@ -49,7 +49,7 @@ class Outcome:
     """What a run left: a result, or why there is none."""
 
     result: Result | None
-    seconds: float  # of the stages of the run; without starting Python and loading libraries
+    seconds: float  # of the stages of the run; without starting Python, and without the report
     peak_memory: int  # bytes
     error: str = ""
 
@@ -80,4 +80,5 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         return Outcome(None, time.monotonic() - started, 0, last.removeprefix("neardup: "))
     result = Result(out)
     measured: Mapping[str, Any] = result.summary["run"]
-    return Outcome(result, sum(measured["seconds"].values()), measured["peak_memory_bytes"])
+    spent = sum(some for stage, some in measured["seconds"].items() if stage != "report")
+    return Outcome(result, spent, measured["peak_memory_bytes"])

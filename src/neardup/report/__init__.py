@@ -6,23 +6,24 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from neardup.engines import local
+from neardup.engines import local, reclustering
 from neardup.report.writing import write_report
 
-__all__ = ["dedup", "write_report"]
+__all__ = ["dedup", "recluster", "write_report"]
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
-def _with_report(dedup: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """The engine's `dedup`, which also writes `report.html` unless told another `finish`."""
+def _with_report(make: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """What makes a result, and now writes its `report.html` too unless told another `finish`."""
 
-    @wraps(dedup)
+    @wraps(make)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
-        return dedup(*args, **{"finish": write_report, **kwargs})  # type: ignore[arg-type]
+        return make(*args, **{"finish": write_report, **kwargs})  # type: ignore[arg-type]
 
     return run
 
 
 dedup = _with_report(local.dedup)
+recluster = _with_report(reclustering.recluster)

@@ -155,6 +155,7 @@ def run_details(summary: Mapping[str, Any]) -> str:
     terms = {
         "Method": [summary["method"] + ("" if summary["preset"] == "default" else ", as printed")],
         "Options": _in_one_line(f"{name} = {value}" for name, value in options.items()),
+        "Near from similarity": [f"{summary['threshold']:g}"] if "threshold" in summary else [],
         "Kept of each cluster": [summary["keep"]],
         "Excerpts joined": ["yes" if summary["contained"] else "no"],
         "Inputs": summary["inputs"],

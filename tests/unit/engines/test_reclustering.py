@@ -51,6 +51,19 @@ def test_a_threshold_below_all_pairs_gives_the_same_clusters(
     assert list(twice.pages()) == list(again.pages())
 
 
+def test_new_pages_can_be_set_against_it(tmp_path: Path) -> None:
+    records = [
+        {"id": f"p{number}", "url": f"http://{number}.example/", "html": long_html(word)}
+        for number, word in enumerate(("harbour", "railway", "harbour"))
+    ]
+    old = write_jsonl(tmp_path / "old.jsonl", records[:2])
+    new = write_jsonl(tmp_path / "new.jsonl", records[2:])
+    first = dedup(str(old), tmp_path / "first")
+    again = recluster(first.folder, tmp_path / "again", threshold=0.9)
+    after = dedup(str(new), tmp_path / "after", against=again.folder)
+    assert clusters(after) == {"p0": ("p0", "p2")}
+
+
 def test_bad_requests(tmp_path: Path, earlier: Result) -> None:
     with pytest.raises(UsageError, match="from 0 to 1"):
         recluster(earlier.folder, tmp_path / "o", threshold=1.5)

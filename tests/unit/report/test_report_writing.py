@@ -14,7 +14,7 @@ import pytest
 
 from neardup import dedup
 from neardup.engines.local import dedup as dedup_without_report
-from neardup.report import listing, pair_texts, sample
+from neardup.report import listing, pair_texts, recluster, sample
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import sample_records, write_jsonl
 
@@ -61,6 +61,25 @@ def test_the_same_pages_give_the_same_bytes(tmp_path: Path) -> None:
     second = dedup(str(source), tmp_path / "two", method="exact", workers=2)
     reports = [(each.folder / "report.html").read_bytes() for each in (first, second)]
     assert reports[0] == reports[1]
+
+
+def test_a_reclustered_result_has_a_report_without_texts(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    result = dedup(str(source), tmp_path / "out", method="exact")
+    again = recluster(result.folder, tmp_path / "again", threshold=0.75)
+    report = (again.folder / "report.html").read_text("utf-8")
+    assert "of 7 pages repeat another page" in report
+    assert "<dt>Near from similarity</dt><dd><bdi>0.75</bdi></dd>" in report
+    assert "the texts of 3 listed pairs" in report
+    assert [pair["rows"] for pair in data_of(report)["pairs"]] == [None] * 3
+
+
+def test_the_summary_has_the_seconds_of_the_report(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    result = dedup(str(source), tmp_path / "out", method="exact")
+    assert result.summary["run"]["seconds"]["report"] > 0
+    again = recluster(result.folder, tmp_path / "again", threshold=0.75)
+    assert again.summary["run"]["seconds"]["report"] > 0
 
 
 def test_the_engine_alone_writes_no_report(tmp_path: Path) -> None:
