@@ -17,8 +17,13 @@ from neardup.stores.records import PageRow
 from neardup.stores.session import Session
 
 
-def apply_plan(method: Method, session: Session, plan: Plan, at: int, *, keep_text: bool) -> Naming:
-    """Write the new pages, what has changed of stored ones, and the clusters."""
+def apply_plan(
+    method: Method, session: Session, plan: Plan, at: int, texts: Sequence[bytes] | None
+) -> Naming:
+    """Write the new pages, what has changed of stored ones, and the clusters.
+
+    `texts` are the new pages, packed; None where they are not kept.
+    """
     naming = name_groups(
         plan.groups, plan.rows, at, lambda count: session.take_numbers("cluster", count)
     )
@@ -29,7 +34,7 @@ def apply_plan(method: Method, session: Session, plan: Plan, at: int, *, keep_te
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
-    _put_content(method, session, plan, keep_text)
+    _put_content(method, session, plan, texts)
     session.put_keys(plan.keys.entries())
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
@@ -54,14 +59,16 @@ def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> No
     session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
 
 
-def _put_content(method: Method, session: Session, plan: Plan, keep_text: bool) -> None:
+def _put_content(
+    method: Method, session: Session, plan: Plan, texts: Sequence[bytes] | None
+) -> None:
     packed = pack_rows(plan.features)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     if plan.stale:
         session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
-    if keep_text:
-        session.put_content("texts", zip(plan.fresh, pack_rows(plan.pages), strict=True))
+    if texts is not None:
+        session.put_content("texts", zip(plan.fresh, texts, strict=True))
     elif isinstance(method, Surveys) and not method.surveys_all:
         surveys = [pack(method.survey(page)) for page in _one_by_one(plan.pages)]
         session.put_content("surveys", zip(plan.fresh, surveys, strict=True))

@@ -15,8 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-
-import pyarrow as pa
+from typing import NamedTuple
 
 from neardup.engines.progress import Progress
 from neardup.engines.threads import default_workers, ordered_map
@@ -33,7 +32,7 @@ from neardup.index.answers import (
     now,
 )
 from neardup.index.applying import apply_plan, forget_pages
-from neardup.index.intake import take_in
+from neardup.index.intake import Arrived, take_in
 from neardup.index.naming import name_groups
 from neardup.index.planning import make_plan
 from neardup.index.settings import settle
@@ -107,8 +106,8 @@ class Index:
         A page whose id is known is the same page: with the same content nothing changes, with
         other content it takes the place of the earlier one.
         """
-        [name], batch = _parsed([page])
-        return self.store.write(partial(self._add, batch=batch))[name]
+        arrived = self._take_in([page])
+        return self.store.write(partial(self._add, arrived=arrived))[arrived.ids[0]]
 
     def add_many(self, pages: Iterable[Input]) -> list[Answer]:
         """`add` for many pages, some at a time; the answers are in the order of the pages."""
@@ -117,9 +116,9 @@ class Index:
     def stream(self, pages: Iterable[Input], *, workers: int | None = None) -> Iterator[Answer]:
         """`add_many` for as many pages as there are: answers come as soon as pages are in."""
         batches = _batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
-        for ids, batch in ordered_map(_parsed, batches, workers or default_workers()):
-            answers = self.store.write(partial(self._add, batch=batch))
-            yield from (answers[each] for each in ids)
+        for arrived in ordered_map(self._take_in, batches, workers or default_workers()):
+            answers = self.store.write(partial(self._add, arrived=arrived))
+            yield from (answers[each] for each in arrived.ids)
 
     def query(self, page: Input) -> Answer:
         """What `add` would say, without remembering the page."""
@@ -129,9 +128,9 @@ class Index:
         """What `add` would say of each page if it came alone."""
         found = []
         for page in pages:
-            batch = take_in([page])
-            answers = self.store.read(partial(self._query, batch=batch))
-            found.append(next(iter(answers.values())))
+            arrived = take_in([page])
+            answers = self.store.read(partial(self._query, arrived=arrived))
+            found.append(answers[arrived.ids[0]])
         return found
 
     def explain(self, a: str, b: str) -> Verdict:
@@ -251,40 +250,51 @@ class Index:
 
     # Inside a transaction
 
-    def _add(self, session: Session, batch: pa.RecordBatch) -> dict[str, Answer]:
+    def _take_in(self, pages: Sequence[Input]) -> Arrived:
+        return take_in(pages, packed=self.keep_text)
+
+    def _add(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         at = now()
-        same, replaced, new = _sorted_out(session, batch)
-        answers = {row.id: stored_answer(self.method, session, row) for row in same}
-        if same:
-            session.saw([row.number for row in same], at)
-        if new.num_rows:
-            first = session.take_numbers("page", new.num_rows)
-            plan = make_plan(self.method, session, new, first, at, replaced)
-            forget_pages(self.method, session, [row.number for row in replaced.values()])
-            naming = apply_plan(self.method, session, plan, at, keep_text=self.keep_text)
+        known = _sorted_out(session, arrived)
+        answers = {row.id: stored_answer(self.method, session, row) for row in known.same}
+        if known.same:
+            session.saw([row.number for row in known.same], at)
+        new = arrived.only(known.new)
+        if new.pages.num_rows:
+            first = session.take_numbers("page", new.pages.num_rows)
+            plan = make_plan(self.method, session, new.pages, first, at, known.replaced)
+            forget_pages(self.method, session, [row.number for row in known.replaced.values()])
+            naming = apply_plan(self.method, session, plan, at, new.texts)
             answers |= planned_answers(self.method, session, plan, naming.clusters)
         return answers
 
-    def _query(self, session: Session, batch: pa.RecordBatch) -> dict[str, Answer]:
-        same, replaced, new = _sorted_out(session, batch)
-        answers = {row.id: stored_answer(self.method, session, row) for row in same}
-        if new.num_rows:
+    def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
+        known = _sorted_out(session, arrived)
+        answers = {row.id: stored_answer(self.method, session, row) for row in known.same}
+        new = arrived.only(known.new)
+        if new.pages.num_rows:
             at = now()
             first = session.take_numbers("page", 0)
-            plan = make_plan(self.method, session, new, first, at, replaced)
+            plan = make_plan(self.method, session, new.pages, first, at, known.replaced)
             naming = name_groups(plan.groups, plan.rows, at, lambda _: NO_NUMBER)
             clusters = {page: max(name, 0) for page, name in naming.clusters.items()}
             answers |= planned_answers(self.method, session, plan, clusters)
         return answers
 
 
-def _sorted_out(
-    session: Session, batch: pa.RecordBatch
-) -> tuple[list[PageRow], dict[str, PageRow], pa.RecordBatch]:
-    """Pages that are here already, pages that the new ones replace, and the new ones."""
+class _Known(NamedTuple):
+    """What the store knows of pages that have arrived."""
+
+    same: list[PageRow]  # the very pages
+    replaced: dict[str, PageRow]  # the earlier ones of the same ids
+    new: list[int]  # the rows that are to be stored
+
+
+def _sorted_out(session: Session, arrived: Arrived) -> _Known:
+    batch = arrived.pages
     known = session.known(batch["id"].to_pylist())
     if not known:
-        return [], {}, batch
+        return _Known([], {}, list(range(batch.num_rows)))
     digests = batch["digest"].to_numpy().view("int64").tolist()
     same, rows = [], []
     for place, (page, digest) in enumerate(zip(batch["id"].to_pylist(), digests, strict=True)):
@@ -293,18 +303,7 @@ def _sorted_out(
             same.append(known.pop(page))
         else:
             rows.append(place)
-    return same, known, batch.take(pa.array(rows, pa.int64()))
-
-
-def _parsed(pages: list[Input]) -> tuple[list[str], pa.RecordBatch]:
-    batch = take_in(pages)
-    told = iter(batch["id"].to_pylist())  # as they are stored, each once
-    names: dict[str, str] = {}
-    last = {page.id: place for place, page in enumerate(pages)}
-    for place, page in enumerate(pages):
-        if last[page.id] == place:
-            names[page.id] = next(told)
-    return [names[page.id] for page in pages], batch
+    return _Known(same, known, rows)
 
 
 def _batches(pages: Iterable[Input], most: int, size: int) -> Iterator[list[Input]]:

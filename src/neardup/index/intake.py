@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
 from neardup.errors import UsageError
+from neardup.index.packing import TEXT, pack_rows
 from neardup.model import Page, RawPage
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
@@ -16,15 +18,33 @@ from neardup.text.parse import parse
 TOLD = ("id", "url", "host", "title")  # columns of text that databases hold
 
 
-def take_in(pages: Sequence[RawPage | Page]) -> pa.RecordBatch:
-    """The pages parsed, each id once: of pages with one id in a batch the last counts."""
+@dataclass(frozen=True)
+class Arrived:
+    """Pages that have arrived, each id once."""
+
+    ids: list[str]  # one for each page that came, as they are stored
+    pages: pa.RecordBatch
+    texts: list[bytes] | None  # the pages packed, if they are to be kept
+
+    def only(self, rows: list[int]) -> Arrived:
+        """Some of the pages."""
+        if len(rows) == self.pages.num_rows:
+            return self
+        texts = None if self.texts is None else [self.texts[row] for row in rows]
+        return Arrived(self.ids, self.pages.take(pa.array(rows, pa.int64())), texts)
+
+
+def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived:
+    """The pages parsed. Of pages with one id the last counts."""
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
     if any(not page.id for page in raws):
         raise UsageError("a page without an id or URL cannot be remembered: give it an id")
     batches = [_parsed(group) for group in _same_kind(raws)]
-    batch = pa.concat_batches(batches) if batches else parse([])
-    return _without_nul(batch)
+    batch = _without_nul(pa.concat_batches(batches) if batches else parse([]))
+    names = dict(zip((page.id for page in raws), batch["id"].to_pylist(), strict=True))
+    texts = pack_rows(batch, TEXT) if packed else None
+    return Arrived([names[page.id] for page in pages], batch, texts)
 
 
 def _same_kind(pages: Sequence[RawPage | Page]) -> list[list[RawPage | Page]]:

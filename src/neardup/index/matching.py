@@ -7,7 +7,7 @@ under it (`candidates/grouping.py` says why that loses nothing).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,9 +80,9 @@ class Keys:
     keys: Rows
     numbers: Rows
 
-    def entries(self) -> list[tuple[int, int]]:
-        """Key and page number."""
-        return list(zip(self.keys.tolist(), self.numbers.tolist(), strict=True))
+    def entries(self) -> Iterator[tuple[int, int]]:
+        """Each key with its page number."""
+        return zip(self.keys.tolist(), self.numbers.tolist(), strict=True)
 
 
 def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:

@@ -8,23 +8,24 @@ from collections.abc import Sequence
 import pyarrow as pa
 import zstandard
 
-LEVEL = 1  # higher ones save a few per cent and cost as much as parsing
+TEXT = 1  # levels of compression; higher ones save a few per cent and cost as much as parsing
+NUMBERS = -1  # hashes hardly shrink
 MOST_BYTES = 1 << 31
 
 _here = threading.local()  # compressors must not be shared by threads
 
 
-def pack(batch: pa.RecordBatch) -> bytes:
+def pack(batch: pa.RecordBatch, level: int = NUMBERS) -> bytes:
     """A batch without its schema."""
-    if not hasattr(_here, "compressor"):
-        _here.compressor = zstandard.ZstdCompressor(LEVEL)
-    packed: bytes = _here.compressor.compress(batch.serialize())
+    if not hasattr(_here, "compressors"):
+        _here.compressors = {each: zstandard.ZstdCompressor(each) for each in (TEXT, NUMBERS)}
+    packed: bytes = _here.compressors[level].compress(batch.serialize())
     return packed
 
 
-def pack_rows(batch: pa.RecordBatch) -> list[bytes]:
+def pack_rows(batch: pa.RecordBatch, level: int = NUMBERS) -> list[bytes]:
     """Each row by itself."""
-    return [pack(batch.slice(row, 1)) for row in range(batch.num_rows)]
+    return [pack(batch.slice(row, 1), level) for row in range(batch.num_rows)]
 
 
 def unpack(schema: pa.Schema, packed: Sequence[bytes]) -> pa.RecordBatch:

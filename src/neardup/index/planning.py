@@ -130,7 +130,7 @@ def _without(sites: Sites, gone: set[int]) -> Sites:
         site: [number for number in sample if number not in gone]
         for site, sample in sites.samples.items()
     }
-    return Sites(sites.rows, samples)
+    return Sites(sites.pages, sites.rows, samples)
 
 
 def _stale(
@@ -166,7 +166,7 @@ def _survey(
         return None, None
     if not method.surveys_all:
         siblings = sorted({*sites.siblings()} - {*stale})
-        return survey_of_sites(method, session, batch, siblings), None
+        return survey_of_sites(method, session, sites, batch, siblings), None
     before = session.count_pages()
     if not doubles(before, before + batch.num_rows - len(stale)):
         return survey_of_all(method, session, batch), None

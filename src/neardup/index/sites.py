@@ -12,8 +12,9 @@ on the site is known.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -35,17 +36,28 @@ SURVEYED = "surveyed pages"
 class Sites:
     """The sites of a batch of new pages."""
 
+    pages: int  # how many there are
     rows: list[tuple[int, int]]  # site and row of the batch
     samples: dict[int, list[int]]  # the stored pages that stand for each site, newest first
 
+    @cached_property
+    def arriving(self) -> Counter[int]:
+        """How many pages of the batch each site gets."""
+        return Counter(site for site, _ in self.rows)
+
+    def rows_with_company(self, count: int) -> list[int]:
+        """The rows that share a site with another page; those from the new pages on always."""
+        crowded = {
+            site for site, sample in self.samples.items() if sample or self.arriving[site] > 1
+        }
+        new = {row for site, row in self.rows if site in crowded}
+        return sorted(new.union(range(self.pages, count)))
+
     def stale(self) -> list[int]:
         """Stored pages of sites whose sample doubles with this batch, or passes a doubling."""
-        new: dict[int, int] = defaultdict(int)
-        for site, _ in self.rows:
-            new[site] += 1
         found = set()
         for site, sample in self.samples.items():
-            before, after = len(sample), min(len(sample) + new[site], SAMPLE)
+            before, after = len(sample), min(len(sample) + self.arriving[site], SAMPLE)
             if before.bit_length() != after.bit_length():
                 found.update(sample)
         return sorted(found)
@@ -56,13 +68,10 @@ class Sites:
 
     def retired(self) -> list[tuple[int, int]]:
         """Site and number of the pages that stand for their site no longer."""
-        new: dict[int, int] = defaultdict(int)
-        for site, _ in self.rows:
-            new[site] += 1
         return [
             (site, number)
             for site, sample in self.samples.items()
-            for number in sample[max(SAMPLE - new[site], 0) :]
+            for number in sample[max(SAMPLE - self.arriving[site], 0) :]
         ]
 
     def taken_up(self, numbers: list[int]) -> list[tuple[int, int]]:
@@ -78,12 +87,12 @@ class Sites:
 def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
     """The sites of new pages, and who stands for them so far."""
     if not isinstance(method, Surveys) or method.surveys_all:
-        return Sites([], {})
+        return Sites(pages.num_rows, [], {})
     rows = _keys(method, pages)
     samples: dict[int, list[int]] = {site: [] for site, _ in rows}
     for site, number in session.on_sites(list(samples)):
         samples[site].append(number)
-    return Sites(rows, samples)
+    return Sites(pages.num_rows, rows, samples)
 
 
 def _keys(method: Method, pages: pa.RecordBatch) -> list[tuple[int, int]]:
@@ -100,10 +109,15 @@ def _hashed(host: str) -> int:
 
 
 def survey_of_sites(
-    method: Surveys, session: Session, batch: pa.RecordBatch, siblings: list[int]
+    method: Surveys, session: Session, sites: Sites, batch: pa.RecordBatch, siblings: list[int]
 ) -> Survey:
-    """What the method counts over the batch and the pages that stand for its sites."""
-    counted = add_up([method.survey(batch), *stored_surveys(method, session, siblings)])
+    """What the method counts over the batch and the pages that stand for its sites.
+
+    A page that is alone on its sites counts for nobody, and is left out.
+    """
+    shared = pa.array(sites.rows_with_company(batch.num_rows), pa.int64())
+    ours = [method.survey(batch.take(shared))] if len(shared) else []
+    counted = add_up([*ours, *stored_surveys(method, session, siblings)])
     return survey_from(batch.num_rows + len(siblings), [counted])
 
 
