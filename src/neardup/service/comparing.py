@@ -47,9 +47,8 @@ def compare(
     """
     chosen = _methods(method, preset, options)
     said = word_on(index.store, a, b) if isinstance(a, str) and isinstance(b, str) else None
-    batch = take_in(
-        [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
-    )
+    named = [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
+    batch = take_in(named).pages
     found = {each.name: _judge(each, batch) for each in chosen}
     own = index.method.name
     if own in found and isinstance(a, str) and isinstance(b, str) and not options:
