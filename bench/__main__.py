@@ -23,6 +23,7 @@ BENCHMARKS = [
     "edit_distance",
     "simhash",
     "minhash",
+    "index",
 ]
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """# Benchmarks
