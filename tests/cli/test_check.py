@@ -295,3 +295,33 @@ def test_standard_input_and_files_together(pages: Path, store: str) -> None:
     told = lines(done.stdout)
     assert [line["id"] for line in told] == ["a1", "a2", "a3", "b1", "b2", "c1", "d1", "late"]
     assert told[-1]["of"] == "c1"
+
+
+def test_on_a_terminal_there_are_headings_and_colours_and_no_bar(pages: Path, store: str) -> None:
+    import pty
+
+    parent, child = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "neardup", "check", str(pages), "--store", store],
+        stdout=child,
+        stderr=child,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"},
+    ) as process:
+        os.close(child)
+        shown = _everything(parent)
+    assert process.returncode == 0
+    assert shown.startswith("is")
+    assert "\x1b[32mnew" in shown
+    assert "\x1b[?25l" not in shown  # no bar has hidden the cursor
+    assert "7 pages: 3 new, 3 duplicates" in shown
+
+
+def _everything(terminal: int) -> str:
+    pieces = []
+    try:
+        while piece := os.read(terminal, 65_536):
+            pieces.append(piece)
+    except OSError:  # how Linux tells the end
+        pass
+    os.close(terminal)
+    return b"".join(pieces).decode()

@@ -22,6 +22,7 @@ from neardup.kernels.jit import when_compiling
 from neardup.model import Relation
 
 PATIENCE = 1.0  # seconds before progress is shown
+HEADINGS = f"{'is':<9} like  {'cluster':<7} page"
 STYLES = {"new": "green", "undecided": "dim"}
 WORDS = {
     Relation.CONTAINS: "contains",
@@ -37,6 +38,8 @@ def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_jso
     """
     counts: Counter[str] = Counter()
     show = _json_line if as_json else _line_for_people(out)
+    if out.isatty() and not as_json:
+        print(HEADINGS, file=out)
     interrupted = False
     with _progress(out) as advance:
         try:
@@ -140,7 +143,7 @@ def _line(answer: Answer) -> Text:
     if answer.relation is Relation.UNDECIDED:
         word = "undecided"
     similarity = "" if answer.similarity is None else f"{answer.similarity:.2f}"
-    line = Text(f"{word:<9}", STYLES.get(word, "yellow"))
+    line = Text().append(f"{word:<9}", STYLES.get(word, "yellow"))
     line.append(f" {similarity:>4}  {answer.cluster or '-':<7} ", "dim")
     line.append(_plain(answer.id), "bold")
     if answer.of is not None:
