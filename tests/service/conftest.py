@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -35,3 +36,11 @@ def http(service: Service) -> Iterator[httpx.Client]:
     """A plain HTTP client of the open service."""
     with httpx.Client(base_url=service.url, timeout=60, trust_env=False) as client:
         yield client
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs these tests, so that each service is started once."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("service"))

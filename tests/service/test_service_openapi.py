@@ -11,7 +11,7 @@ from service_process import Service
 
 schemathesis = pytest.importorskip("schemathesis")
 
-EXAMPLES = 12  # requests a route; each is a real one
+EXAMPLES = 25  # requests a route; each is a real one
 
 
 def test_the_description_names_every_route(http: httpx.Client) -> None:
@@ -52,7 +52,14 @@ def test_whatever_fits_the_description_gets_an_answer(service: Service) -> None:
 def ask_often(operation: Any) -> int:
     """Send requests that fit the description of one route; gives how many."""
     from hypothesis import HealthCheck, given, settings
+    from schemathesis.specs.openapi import checks
 
+    conformance = [
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+        checks.response_headers_conformance,
+    ]
     asked = 0
 
     @settings(
@@ -69,6 +76,7 @@ def ask_often(operation: Any) -> int:
         asked += 1
         told = operation.label, response.status_code, response.text
         assert response.status_code < 500, told
+        case.validate_response(response, checks=conformance)
         if response.status_code >= 400:
             assert response.headers["content-type"] == ["application/problem+json"], told
             assert response.json()["status"] == response.status_code

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Iterator
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -13,6 +15,9 @@ from neardup import text_page
 from neardup.errors import StoreError
 from neardup.index import Answer, Index
 from neardup.model import RawPage
+from neardup.service.metrics import Metrics
+from neardup.service.problems import Problem
+from neardup.service.working import Workers
 from neardup.service.writing import PAGES_TOGETHER, Writer
 
 
@@ -115,6 +120,30 @@ def test_groups_have_a_size(writer: Writer, index: Busy) -> None:
     for future in futures:
         assert len(told(future)) == half
     assert [len(ids) for ids in index.written] == [1, half, half]
+
+
+def test_a_request_has_its_time(index: Busy) -> None:
+    workers = Workers(cast(Index, cast(Any, index)), 1, 0.05, Metrics())
+
+    async def ask() -> list[str]:
+        told = []
+        asked: list[Awaitable[object]] = [
+            workers.add([text_page("words", id="slow")]),
+            workers.add([text_page("words", id="never begun")]),
+            workers.read(time.sleep, 0.5),
+        ]
+        for each in asked:
+            with pytest.raises(Problem) as late:
+                await each
+            told.append(f"{late.value.status_code} {late.value.code}")
+            assert late.value.headers is not None
+            assert int(late.value.headers["Retry-After"]) >= 1
+        return told
+
+    assert asyncio.run(ask()) == ["503 too-slow"] * 3
+    index.let_go.set()
+    workers.close()
+    assert index.written == [["slow"]]
 
 
 def test_closing_finishes_what_was_given(index: Busy) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,6 +114,7 @@ def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None
     from neardup.service.metrics import SHARED  # noqa: PLC0415
 
     os.environ[ENVIRONMENT] = settings.to_json()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # after uvicorn has finished everything
     with tempfile.TemporaryDirectory(prefix="neardup-metrics-") as folder:
         if workers > 1:
             os.environ[SHARED] = folder
