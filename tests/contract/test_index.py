@@ -287,6 +287,24 @@ def test_every_method(name: str, tmp_path: Path) -> None:
         assert groups(index) == expected
 
 
+@pytest.mark.parametrize("name", ["news-clusters", "feature-code"])
+def test_a_state_may_name_pages_that_are_gone(name: str) -> None:
+    preset = "paper" if name == "feature-code" else None
+    first, second, third, *_ = long_pages()
+    with Index.open("memory://", name, preset=preset) as index:
+        index.add_many([first, second])
+        assert groups(index) == {frozenset({"p00", "p01"})}
+        index.remove("p00")
+        answer = index.add(third)  # the state still holds p00
+        assert (answer.duplicate, answer.of) == (True, "p01")
+        index.remove_many(["p01", "p02"])
+        assert not index.add(second).duplicate
+        assert index.add(third).of == "p01"
+        assert groups(index) == {frozenset({"p01", "p02"})}
+        assert index.expire(timedelta(0)) == 2
+        assert not index.add(first).duplicate
+
+
 @pytest.mark.parametrize("name", ["own-text", "exact", "i-match", "news-clusters"])
 def test_without_the_text(name: str) -> None:
     pages = long_pages()

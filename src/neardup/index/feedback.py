@@ -51,13 +51,12 @@ def _pages(session: Session, a: str, b: str) -> dict[str, PageRow]:
 
 
 def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at: int) -> None:
-    """Cluster the two pages, and all in their clusters, as if these pages had just changed."""
-    together = session.members(sorted({row.cluster for row in rows.values()}))
+    """Cluster the two pages, and all that hangs together with them."""
     features = stored_features(method, session)
     groups, others = group_pages(
         method,
         session,
-        {row.number: row for row in together},
+        {row.number: row for row in rows.values()},
         [],
         void=set(),
         gone=set(),

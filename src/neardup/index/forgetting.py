@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pyarrow as pa
 
+from neardup.index.answers import now
 from neardup.index.applying import forget_pages
 from neardup.index.grouping import group_pages
 from neardup.index.matching import stored_features
 from neardup.index.naming import name_groups
 from neardup.index.packing import unpack
-from neardup.index.stored_state import StoredState
+from neardup.index.stored_state import ALIASES, StoredState
 from neardup.methods.base import DecidesInOrder, Method
 from neardup.stores.records import Edge, EventRow, PageRow
 from neardup.stores.session import Session
@@ -27,7 +29,7 @@ def expire(method: Method, store: Store, moment: int) -> int:
 
         def work(session: Session) -> int:
             rows = list(session.pages(session.not_seen_since(moment, PAGES_AT_ONCE)).values())
-            _take_out(method, session, rows, moment)
+            _take_out(method, session, rows, now())
             return len(rows)
 
         found = store.write(work)
@@ -40,10 +42,13 @@ def expire(method: Method, store: Store, moment: int) -> int:
 
 
 def remove(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
-    """Forget pages, and what the method remembers of them."""
+    """Forget pages.
+
+    A state that goes by the order of pages cannot take one out: it may name the page once more,
+    and then a page that stayed beside it is meant. `expire` makes such a state anew.
+    """
     if rows:
         _take_out(method, session, rows, at)
-        rebuild_state(method, session)
 
 
 def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
@@ -61,6 +66,8 @@ def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int
         gone=gone,
         judge=features.relations,
     )
+    if isinstance(method, DecidesInOrder):
+        _leave_aliases(session, rows, gone)
     forget_pages(method, session, sorted(gone))
     session.put_edges(bridges)
     session.put_events([EventRow(at, row.cluster, "removed", row.id, None) for row in rows])
@@ -88,6 +95,18 @@ def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
                     bridges[a, b] = Edge(a, b, edge.relation, edge.similarity)
     known = {(edge.a, edge.b) for edge in session.edges(sorted({a for a, _ in bridges}))}
     return [edge for pair, edge in bridges.items() if pair not in known]
+
+
+def _leave_aliases(session: Session, rows: Sequence[PageRow], gone: set[int]) -> None:
+    """Whom the state means when it names a page that is gone: a neighbour that stays, or none."""
+    beside: dict[int, int] = {}
+    for edge in session.edges(sorted(gone)):
+        for lost, page in ((edge.a, edge.b), (edge.b, edge.a)):
+            if lost in gone and page not in gone:
+                beside[lost] = min(page, beside.get(lost, page))
+    stay = session.pages(sorted(set(beside.values())))
+    named = {lost: stay[page].id for lost, page in beside.items()}
+    session.put_state([(ALIASES, row.id, json.dumps(named.get(row.number, ""))) for row in rows])
 
 
 def _shrink(session: Session, rows: Sequence[PageRow], at: int) -> None:

@@ -26,7 +26,7 @@ from neardup.index.matching import (
 from neardup.index.naming import NONE
 from neardup.index.packing import unpack
 from neardup.index.sites import Sites, doubles, sites_of, survey_of_all, survey_of_sites
-from neardup.index.stored_state import StoredState
+from neardup.index.stored_state import ALIASES, StoredState
 from neardup.methods.base import (
     ClustersAroundCentres,
     DecidesInOrder,
@@ -265,11 +265,8 @@ def _decide_in_order(method: DecidesInOrder, session: Session, plan: Plan) -> No
     assert plan.state is not None
     assigned = method.assign(ids, plan.features.take(pa.array(order, pa.int64())), plan.state)
     numbers = {row.id: row.number for row in rows}
-    matches = [match for match in assigned["match"].to_pylist() if match is not None]
-    stored = session.known([match for match in matches if match not in numbers])
-    numbers |= {page: row.number for page, row in stored.items() if page not in numbers}
     for place, match in zip(order, assigned.to_pylist(), strict=True):
-        other = numbers.get(match["match"])
+        other = _number_of(match["match"], rows[place].id, numbers, session, plan.state)
         if other is None or other == rows[place].number:
             continue
         page, relation = rows[place].number, match["relation"]
@@ -277,3 +274,20 @@ def _decide_in_order(method: DecidesInOrder, session: Session, plan: Plan) -> No
         told = relation if a == page else str(Relation(relation).reverse)
         plan.edges.append(Edge(a, b, told, match["similarity"]))
         plan.evidence[a, b] = match["evidence"]
+
+
+def _number_of(
+    match: str | None, page: str, numbers: dict[str, int], session: Session, state: StoredState
+) -> int | None:
+    """The page that the state means; for one that is gone, who stands for it from now on."""
+    aliases = state.map(ALIASES)
+    while match is not None and match not in numbers:
+        stored = session.known([match]).get(match)
+        if stored is not None:
+            numbers[match] = stored.number
+        elif not aliases.get(match):
+            aliases[match] = page
+            return None
+        else:
+            match = aliases[match]
+    return None if match is None else numbers[match]

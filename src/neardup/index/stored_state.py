@@ -12,6 +12,8 @@ from typing import Any
 
 from neardup.stores.session import Session
 
+ALIASES = "index/aliases"  # the map of pages that are gone, to those who stand for them
+
 
 class StoredMap(MutableMapping[str, Any]):
     """One map of the state."""
@@ -21,24 +23,27 @@ class StoredMap(MutableMapping[str, Any]):
         self._name = name
         self.put: dict[str, str] = {}
         self.dropped: set[str] = set()
+        self._read: dict[str, Any] = {}  # a value is never changed in place
 
     def __getitem__(self, key: str) -> Any:
         if key in self.dropped:
             raise KeyError(key)
-        text = self.put.get(key)
-        if text is None:
+        if key not in self._read:
             text = self._session.state(self._name, key)
-        if text is None:
-            raise KeyError(key)
-        return json.loads(text)
+            if text is None:
+                raise KeyError(key)
+            self._read[key] = json.loads(text)
+        return self._read[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.put[key] = json.dumps(value)
+        self._read[key] = json.loads(self.put[key])
         self.dropped.discard(key)
 
     def __delitem__(self, key: str) -> None:
         self[key]  # a key that is not there is an error
         self.put.pop(key, None)
+        self._read.pop(key, None)
         self.dropped.add(key)
 
     def __iter__(self) -> Iterator[str]:
