@@ -323,11 +323,12 @@ def test_errors_are_pages_for_people(browser: Any, service: Service) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
 def test_hostile_pages_are_shown_and_nothing_runs(
-    open_watched: Any, hostile: Service, scheme: str
+    open_watched: Any, hostile: Service, width: int
 ) -> None:
-    page = open_watched(hostile.url, allowed=hostile.url, color_scheme=scheme)
+    size = {"width": width, "height": 800}
+    page = open_watched(hostile.url, allowed=hostile.url, viewport=size, is_mobile=width < 500)
     paths = ["/", "/clusters", "/clusters?smallest=1&search=%3Cscript%3E", "/feedback"]
     listed = httpx.get(f"{hostile.url}/v1/clusters?smallest=1", timeout=30).json()["clusters"]
     paths += [f"/clusters/{cluster['name']}" for cluster in listed]
@@ -342,6 +343,7 @@ def test_hostile_pages_are_shown_and_nothing_runs(
         assert page.locator("h1").count() == 1, path
         assert page.locator("iframe, object, img, main script, main style").count() == 0, path
         assert page.locator("a[href^='javascript'], a[href^='data'], [onclick]").count() == 0, path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert len(response.body()) < 500_000, path
         assert not any(mark in page.inner_text("body") for mark in "\u202e\u2066\x1b"), path
 
