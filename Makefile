@@ -12,12 +12,12 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: demo test lint bench results lock venv browser clean
+.PHONY: demo test lint bench results lock venv browser java clean
 
 demo: venv
 	$(BIN)/neardup demo
 
-test: lint browser
+test: lint browser java
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: venv
@@ -49,6 +49,16 @@ browser:
 	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 	  else \
 	    echo "chromium is missing: the browser tests are skipped. Install it with: sudo apt-get install chromium"; \
+	  fi; }
+
+# The Spark engine is tested on a real cluster: Debian's Java, installed where that is allowed.
+java:
+	@command -v java >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing Java for the Spark tests"; \
+	    apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless >/dev/null; \
+	  else \
+	    echo "Java is missing: the Spark tests are skipped. Install it with: sudo apt-get install openjdk-17-jre-headless"; \
 	  fi; }
 
 lock: venv

@@ -14,12 +14,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from neardup.engines.progress import Silent
 from neardup.engines.result import Result
+from neardup.engines.stages import Stages
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    from neardup.engines.spark.storage import Work
+
+Rows = NDArray[np.int64]
 
 GROUP = pytest.mark.xdist_group("spark")
 
@@ -39,6 +47,10 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
+        # Small tables: compiling queries would take longer than running them.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .getOrCreate()
     )
     yield session
@@ -73,3 +85,18 @@ def answer(folder: Path | Result) -> dict[str, Any]:
         ),
         **told,
     }
+
+
+@pytest.fixture
+def work(spark: SparkSession, tmp_path: Path) -> Work:
+    """A work folder without a run."""
+    from neardup.engines.spark.storage import Storage, Work
+
+    folder = str(tmp_path / "work")
+    return Work(spark, folder, Storage(spark, folder), Stages(Silent()))
+
+
+def pairs_frame(spark: SparkSession, left: Rows, right: Rows, partitions: int = 3) -> DataFrame:
+    """Pairs of page numbers."""
+    rows = list(zip(left.tolist(), right.tolist(), strict=True))
+    return spark.createDataFrame(rows, "left long, right long").repartition(partitions)

@@ -15,6 +15,7 @@ EXAMPLE = (
     "[bold]neardup dedup 'pages/*.jsonl.zst' --out result --keep newest[/bold]"
 )
 DEFAULTS: Mapping[str, object] = {
+    "engine": "local",
     "method": "own-text",
     "preset": "default",
     "keep": "longest",
@@ -23,7 +24,13 @@ DEFAULTS: Mapping[str, object] = {
     "workers": None,
     "memory": "4GB",
     "max_page_size": "20MB",
+    "master": None,
+    "partitions": None,
 }
+NUMBERS = ("workers", "partitions")
+# What belongs to one engine, with the value it has where nothing is said.
+ONLY_LOCAL = ("format", "workers", "memory")
+ONLY_SPARK = ("master", "partitions")
 
 
 def dedup(
@@ -35,7 +42,13 @@ def dedup(
             "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write the result to.")],
+    out: Annotated[str, typer.Option(help="The folder to write the result to.")],
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="local (this machine) or spark (a cluster; same answer). [default: local]"
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(help="How to tell duplicates; see 'neardup methods'. [default: own-text]"),
@@ -62,7 +75,8 @@ def dedup(
         bool | None, typer.Option("--contained", help="Join excerpts to what contains them, too.")
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="jsonl or parquet. [default: jsonl]")
+        str | None,
+        typer.Option("--format", help="jsonl or parquet. [default: jsonl; Spark writes parquet]"),
     ] = None,
     write_kept: Annotated[
         Path | None,
@@ -74,7 +88,7 @@ def dedup(
         int | None, typer.Option(min=1, help="Threads. [default: all cores]")
     ] = None,
     against: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="The result folder of an earlier run: cluster the new pages with its pages, "
             "without reading those again."
@@ -93,6 +107,17 @@ def dedup(
     max_page_size: Annotated[
         str | None, typer.Option(help="Larger pages are skipped and counted. [default: 20MB]")
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            help="Spark: where it runs, as spark://host:7077, yarn, k8s://... or local[4]. "
+            "[default: what spark-submit says, or all cores of this machine]"
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Spark: tasks of a shuffle. [default: Spark chooses]"),
+    ] = None,
 ) -> None:
     """Find the duplicates among the pages of INPUT and write the decisions to a folder.
 
@@ -100,6 +125,7 @@ def dedup(
     pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
     """
     given = {
+        "engine": engine,
         "method": method,
         "preset": preset,
         "keep": keep,
@@ -108,8 +134,17 @@ def dedup(
         "workers": workers,
         "memory": memory,
         "max_page_size": max_page_size,
+        "master": master,
+        "partitions": partitions,
     }
     settings, options = merge_settings(config, given, set_ or [])
+    if settings.pop("engine") == "spark":
+        refuse(settings, ONLY_LOCAL, "--engine local")
+        if write_kept is not None or resume or dry_run:
+            raise UsageError("--write-kept, --resume and --dry-run need --engine local")
+        run_on_spark(inputs, out, settings, options, against)
+        return
+    refuse(settings, ONLY_SPARK, "--engine spark")
 
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
@@ -137,6 +172,41 @@ def dedup(
     show_outcome(result)
 
 
+def run_on_spark(
+    inputs: Sequence[str],
+    out: str,
+    settings: dict[str, Any],
+    options: Mapping[str, object],
+    against: str | None,
+) -> None:
+    """The same run on a cluster. There is no report: it is made for what one person can look at."""
+    from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415
+    from neardup.config import parse_size  # noqa: PLC0415
+    from neardup.engines.spark.engine import dedup as run  # noqa: PLC0415
+    from neardup.pages import Limits  # noqa: PLC0415
+
+    limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
+    with shown_progress() as progress:
+        result = run(
+            inputs,
+            out,
+            options=options,
+            against=against,
+            limits=limits,
+            progress=progress,
+            **settings,
+        )
+    show_outcome(result)
+
+
+def refuse(settings: dict[str, Any], names: Sequence[str], engine: str) -> None:
+    """Take out what another engine is told; an error if it was said."""
+    for name in names:
+        if settings.pop(name) != DEFAULTS[name]:
+            raise UsageError(f"--{name} needs {engine}")
+
+
 def merge_settings(
     config: Path | None, given: Mapping[str, object], assignments: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, object]]:
@@ -160,11 +230,13 @@ def merge_settings(
 def check_settings(settings: Mapping[str, object]) -> None:
     """Types and choices of what came from a file or the command line."""
     for name, default in DEFAULTS.items():
-        wanted = int if name == "workers" else type(default)
+        wanted = int if name in NUMBERS else str if default is None else type(default)
         value = settings[name]
         if value is not None and type(value) is not wanted:
             raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
     check_format(str(settings["format"]))
+    if settings["engine"] not in ("local", "spark"):
+        raise UsageError(f"unknown engine {settings['engine']!r}; there are: local, spark")
 
 
 def check_format(name: str) -> Literal["jsonl", "parquet"]:

@@ -50,8 +50,6 @@ def compute_features(
     work: Work,
     earlier_counts: DataFrame | None = None,
     earlier_features: DataFrame | None = None,
-    *,
-    for_every_task: int = FOR_EVERY_TASK,
 ) -> DataFrame:
     """number, features, decidable and sister of every page, in the work folder."""
     pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
@@ -60,7 +58,7 @@ def compute_features(
         with work.stages("survey") as stage:
             counts = _survey(method, pages, work, earlier_counts)
             stage.advance(found.count)
-        made = _with_survey(method, pages, counts, found.count, work, for_every_task)
+        made = _with_survey(method, pages, counts, found.count, work)
     else:
         made = pages.mapInArrow(_feature_step(method, lambda _: None), _spark(method))
     with work.stages("features") as stage:
@@ -96,10 +94,10 @@ def _pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _with_survey(
-    method: Method, pages: DataFrame, counts: DataFrame, total: int, work: Work, most: int
+    method: Method, pages: DataFrame, counts: DataFrame, total: int, work: Work
 ) -> DataFrame:
     several = counts.where("count > 1")
-    if several.count() <= most:
+    if several.count() <= FOR_EVERY_TASK:
         survey = work.spark.sparkContext.broadcast(survey_of(several.toArrow(), total))
         step = _feature_step(method, lambda _: survey.value)
         return pages.mapInArrow(step, _spark(method))

@@ -8,6 +8,7 @@ one before it; the others are skipped.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
@@ -104,7 +105,8 @@ def with_numbers(in_order: DataFrame) -> tuple[DataFrame, int]:
     Only the sizes of the sorted partitions come to the driver.
     """
     sizes = {each["part"]: each["count"] for each in in_order.groupBy("part").count().collect()}
-    starts = [sum(sizes.get(each, 0) for each in range(part)) for part in range(max(sizes) + 1)]
+    in_turn = (sizes.get(part, 0) for part in range(max(sizes)))
+    starts = list(accumulate(in_turn, initial=0))
     first = f.element_at(f.lit(starts).cast("array<bigint>"), f.col("part") + 1)
     number = (first + f.col("row")).alias("number")
     return in_order.select(number, "place", *PAGE), sum(sizes.values())

@@ -9,45 +9,34 @@ Why: docs/decisions/0010-spark.md.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from typing import BinaryIO
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
-from neardup.engines.parsing import BYTES_AT_ONCE, PAGES_AT_ONCE
-from neardup.engines.spark.columns import carried_schema, spark_schema, to_spark
+from neardup.engines.spark.columns import spark_schema
+from neardup.engines.spark.records import RECORDS, as_records, placed
+from neardup.engines.spark.revisits import with_repeated_pages
 from neardup.engines.spark.storage import Work
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip
-from neardup.pages import Limits, batches
+from neardup.pages import Limits
 from neardup.pages.inputs import File, Kind, find_files, kind_of_name
 from neardup.pages.parquet import read_parquet
 from neardup.pages.places import LocalPlace, place_of
 from neardup.pages.reading import Reading
-from neardup.schemas import PAGES
-from neardup.text.parse import parse
 
 # Schemes that Spark reads and fsspec does not, or not without more than a package.
 HADOOP = ("hdfs", "viewfs", "s3a", "s3n", "abfs", "abfss", "wasb", "wasbs", "dbfs", "file")
 ROWS_OF_A_PIECE = 4096  # of a Parquet file, at least
-PLACE_BITS = 33  # of a place, for the row within a task: as Spark numbers rows
-
-# A parsed page, or with a reason a record that is none.
-RECORDS = pa.schema(
-    [
-        pa.field("place", pa.int64()),
-        *carried_schema(PAGES),
-        pa.field("length", pa.int64()),
-        pa.field("reason", pa.string()),
-        pa.field("detail", pa.string()),
-    ]
-)
+FILES_OF_A_TASK = 128  # that are a page each
+MOST_TASKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +67,12 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame
     if "-" in ours:
         raise InputError("the Spark engine reads files; standard input is for the local engine")
     parsed = [_fetched(each, limits, work) for each in inputs if is_hadoop(each)]
+    files = _listed(ours, work)
     if ours:
-        parsed.append(_read_by_tasks(ours, limits, work))
-    records = parsed[0]
-    for more in parsed[1:]:
-        records = records.unionByName(more)
-    return work.keep(records, "records")
+        parsed.append(_read_by_tasks(files, limits, work))
+    records = work.keep(reduce(DataFrame.unionByName, parsed), "records")
+    archives = files.where(f.col("kind") == Kind.ARCHIVE.name)
+    return with_repeated_pages(records, archives, limits, work)
 
 
 def is_hadoop(path: str) -> bool:
@@ -92,23 +81,27 @@ def is_hadoop(path: str) -> bool:
     return bool(colon) and scheme in HADOOP
 
 
-def _read_by_tasks(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame:
+def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
+    """The files of the inputs."""
     files = [Piece(each.path, each.name, each.kind.name) for each in find_files(inputs)]
     rows = [tuple(asdict(each).values()) for each in files]
-    listed = work.spark.createDataFrame(rows, spark_schema(PIECES))
-    tasks = min(len(files), 4 * work.spark.sparkContext.defaultParallelism)
-    pieces = listed.repartition(tasks).mapInArrow(_cut, listed.schema)
-    count = max(1, min(pieces.count(), 10_000))
-    schema = spark_schema(RECORDS)
+    return work.spark.createDataFrame(rows, spark_schema(PIECES))
+
+
+def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
+    cores = work.spark.sparkContext.defaultParallelism
+    pieces = files.repartition(4 * cores).mapInArrow(_cut, files.schema)
+    small = f.col("kind").isin(Kind.HTML.name, Kind.TEXT.name, Kind.OTHER.name)
+    weight = f.sum(f.when(small, 1 / FILES_OF_A_TASK).otherwise(1)).alias("tasks")
+    told = pieces.agg(weight).first()
+    tasks = max(1, min(MOST_TASKS, math.ceil(told["tasks"] or 0))) if told else 1
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = (Piece(**row) for batch in batches for row in batch.to_pylist())
-        return _records(record for piece in found for record in _read_piece(piece, limits))
+        items = (record for piece in found for record in _read_piece(piece, limits))
+        return placed(as_records(items))
 
-    def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _placed(read(batches))
-
-    return pieces.repartition(count).mapInArrow(placed, schema)
+    return pieces.repartition(tasks).mapInArrow(read, spark_schema(RECORDS))
 
 
 def _fetched(path: str, limits: Limits, work: Work) -> DataFrame:
@@ -117,7 +110,7 @@ def _fetched(path: str, limits: Limits, work: Work) -> DataFrame:
     root = path.rstrip("/").partition(":")[2].lstrip("/") + "/"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _placed(_records(_fetched_records(batches, root, limits)), first=1 << 62)
+        return placed(as_records(_fetched_records(batches, root, limits)))
 
     return source.load(path).select("path", "content").mapInArrow(read, spark_schema(RECORDS))
 
@@ -131,7 +124,10 @@ def _fetched_records(
             _, inside, name = path.partition(root)
             name = name if inside else path.rpartition("/")[2]
             place = _Held(batch["content"][row].as_buffer())
-            file = File(path, name, kind_of_name(path), place)
+            kind = kind_of_name(path)
+            if inside and kind is Kind.UNTOLD:
+                kind = Kind.OTHER  # as in any folder: only names that tell
+            file = File(path, name, kind, place)
             yield from Reading(limits, keep_original=False).read([file])
 
 
@@ -189,46 +185,3 @@ def _read_piece(piece: Piece, limits: Limits) -> Iterator[RawPage | Skip]:
     groups = range(piece.first_group, piece.first_group + piece.groups)
     with place.open(piece.path) as stream:
         yield from read_parquet(piece.path, stream, limits, row_groups=groups)
-
-
-def _records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
-    for some in batches(items, PAGES_AT_ONCE, BYTES_AT_ONCE):
-        raws = [each for each in some if isinstance(each, RawPage)]
-        skips = [each for each in some if isinstance(each, Skip)]
-        if raws:
-            yield _page_records(parse(raws))
-        if skips:
-            yield _skip_records(skips)
-
-
-def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
-    count = pages.num_rows
-    lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
-    none = pa.nulls(count, pa.string())
-    columns = [np.zeros(count, np.int64), *to_spark(pages).columns, lengths, none, none]
-    return pa.record_batch(columns, schema=RECORDS)
-
-
-def _skip_records(skips: Sequence[Skip]) -> pa.RecordBatch:
-    rows = [
-        {
-            "id": skip.id.encode("utf-8", "replace").decode(),
-            "source": skip.source.path.encode("utf-8", "replace").decode(),
-            "record": skip.source.record,
-            "reason": str(skip.reason),
-            "detail": skip.detail,
-        }
-        for skip in skips
-    ]
-    return pa.RecordBatch.from_pylist(rows, RECORDS)
-
-
-def _placed(batches: Iterable[pa.RecordBatch], first: int = 0) -> Iterator[pa.RecordBatch]:
-    """The records, each with a number of its own: that of its task, then its row."""
-    context = TaskContext.get()
-    assert context is not None
-    place = first + (context.partitionId() << PLACE_BITS)
-    for batch in batches:
-        places = pa.array(np.arange(place, place + batch.num_rows))
-        place += batch.num_rows
-        yield batch.set_column(0, RECORDS.field("place"), places)

@@ -1,0 +1,192 @@
+"""The Spark engine beside the local one, over the same pages in the same run.
+
+    python -m bench.spark [--full]
+
+The pages of `bench.growth`: 20,000 and 200,000, and with --full 2,000,000; Spark on two cores of
+this machine (`local[2]`), both as the whole `neardup dedup`, a process of its own. Processor
+seconds count all processes, the Java machine and Python workers too; wall-clock seconds are there
+to see whether the machine was busy with other work. The longest task stands beside the median of
+its stage; in the skewed pages a tenth of all have one banner and a third are on one host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.growth import COLUMNS, FULL_SIZE, SIZES, disguised, generated, write_pages
+
+MOST, MOST_GROWTH = 4, 12
+BECOME_SUBREAPER = 36  # of prctl: orphans of a child are ours to wait for
+BANNER = "<div>" + "<p>This site keeps cookies on your device to remember what you read.</p>" * 3
+HEAP = "3g"
+
+
+def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
+    """Seconds of both engines at each size, ratios, growth, and the longest task."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        files: dict[str, Path] = {}
+        for size in SIZES:
+            files[f"{size:,}"] = work / f"{size}.parquet"
+            write_pages(files[f"{size:,}"], generated(size))
+        smallest = files[f"{SIZES[0]:,}"]
+        if full:
+            files[f"{FULL_SIZE:,}"] = work / "full.parquet"
+            write_pages(files[f"{FULL_SIZE:,}"], disguised(files[f"{SIZES[-1]:,}"]))
+        run_local(smallest, work / "out")  # compiles the kernels
+        measured = {size: compared(path, work) for size, path in files.items()}
+        skewed = work / "skewed.parquet"
+        write_pages(skewed, with_banner_and_host(smallest))
+        return {
+            "sizes": measured,
+            "growth": growth(measured),
+            f"skewed, {SIZES[0]:,}": run_spark(skewed, work / "out"),
+        }
+
+
+def compared(path: Path, work: Path) -> dict[str, Any]:
+    """Both engines over one file, which must tell the same."""
+    local, spark = run_local(path, work / "local"), run_spark(path, work / "spark")
+    told = [
+        json.loads((work / each / "summary.json").read_text())["counts"]
+        for each in ("local", "spark")
+    ]
+    if told[0] != told[1]:
+        raise RuntimeError(f"the engines differ: {told}")
+    times = {
+        f"{clock} seconds, Spark / local (at most {MOST})": round(
+            spark[f"{clock}_seconds"] / local[f"{clock}_seconds"], 2
+        )
+        for clock in ("processor", "wall")
+    }
+    return {"local": local, "spark": spark, **times}
+
+
+def growth(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Time of the Spark engine from each size to the next."""
+    return {
+        f"{clock} seconds, {smaller} to {larger} (at most {MOST_GROWTH})": round(
+            measured[larger]["spark"][f"{clock}_seconds"]
+            / measured[smaller]["spark"][f"{clock}_seconds"],
+            2,
+        )
+        for smaller, larger in pairwise(measured)
+        for clock in ("processor", "wall")
+    }
+
+
+def with_banner_and_host(path: Path) -> Iterator[pa.RecordBatch]:
+    """A tenth of the pages with one banner, a third on one host."""
+    number = 0
+    for batch in pq.ParquetFile(path).iter_batches(10_000):
+        rows = list(zip(batch["url"].to_pylist(), batch["html"].to_pylist(), strict=True))
+        urls, pages = [], []
+        for url, html in rows:
+            tail = url.partition("://")[2].partition("/")[2]
+            urls.append(f"http://www.large.example/{number}/{tail}" if number % 3 == 0 else url)
+            pages.append(html.replace("</body>", f"{BANNER}</body>") if number % 10 == 0 else html)
+            number += 1
+        yield pa.record_batch([pa.array(urls), pa.array(pages)], schema=COLUMNS)
+
+
+def run_local(path: Path, out: Path) -> dict[str, Any]:
+    """What the local engine takes."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+    return timed([*command, "--format", "parquet"], out, dict(os.environ))
+
+
+def run_spark(path: Path, out: Path) -> dict[str, Any]:
+    """What the Spark engine takes, and its longest task."""
+    with tempfile.TemporaryDirectory() as events:
+        settings = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events,
+            "spark.eventLog.compress": "false",
+            "spark.ui.enabled": "false",
+        }
+        said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        arguments = f"--driver-memory {HEAP} {said} pyspark-shell"
+        command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+        command += ["--engine", "spark", "--master", "local[2]"]
+        measured = timed(command, out, {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments})
+        return {**measured, **tasks(Path(events))}
+
+
+def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """Seconds of a command and all it starts, and of its stages."""
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1)
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    processor = used.ru_utime + used.ru_stime + orphans_seconds()
+    if status:
+        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    summary = json.loads((out / "summary.json").read_text())
+    return {
+        "processor_seconds": round(processor, 1),
+        "wall_seconds": round(wall, 1),
+        "pages": summary["counts"]["pages"],
+        "judged_pairs": summary["counts"]["pairs"] + summary["counts"]["rejected"],
+        "seconds": summary["run"]["seconds"],
+    }
+
+
+def orphans_seconds() -> float:
+    """Processor seconds of what a command has left running, until it ends."""
+    seconds = 0.0
+    while True:
+        try:
+            _, _, used = os.wait4(-1, 0)
+        except ChildProcessError:
+            return seconds
+        seconds += used.ru_utime + used.ru_stime
+
+
+def tasks(events: Path) -> dict[str, object]:
+    """The longest task beside the median of its stage, and the bytes shuffled."""
+    by_stage: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    shuffled = 0
+    for log in events.rglob("events_*"):
+        for line in log.open(encoding="utf-8"):
+            event = json.loads(line)
+            if event["Event"] != "SparkListenerTaskEnd":
+                continue
+            about = event["Task Info"]
+            seconds = (about["Finish Time"] - about["Launch Time"]) / 1000
+            by_stage[log.name, event["Stage ID"]].append(seconds)
+            metrics = event.get("Task Metrics") or {}
+            shuffled += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+    several = [times for times in by_stage.values() if len(times) >= 4]
+    worst = max(several, key=max, default=[0.0])
+    return {
+        "longest_task_seconds": round(max(worst), 2),
+        "median_task_of_its_stage": round(statistics.median(worst), 2),
+        "tasks_of_its_stage": len(worst),
+        "shuffled_mb": round(shuffled / 1e6),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="two million pages, too")
+    print(json.dumps(main(full=parser.parse_args().full), indent=2))

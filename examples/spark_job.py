@@ -1,0 +1,45 @@
+"""A Spark job: find the duplicates of a crawl, and count what is kept of each host.
+
+    spark-submit --master spark://host:7077 examples/spark_job.py 'crawl/*.warc.gz' result
+
+Without arguments it makes some pages and takes the cores of this machine:
+
+    python examples/spark_job.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from neardup.engines.spark.engine import dedup
+from neardup.evaluate.synth import write_set
+
+
+def main(pages: str, out: str) -> None:
+    spark = SparkSession.builder.appName("duplicates of a crawl").getOrCreate()
+    result = dedup(pages, out)  # in the session that is active
+    print(result.summary["counts"])
+
+    # The result is Parquet: go on with it in the same job.
+    clusters = spark.read.parquet(f"{out}/clusters.parquet")
+    host = f.parse_url(f.col("url"), f.lit("HOST")).alias("host")
+    kept = clusters.groupBy(host).agg(f.count("*").alias("pages"), f.count_if("kept").alias("kept"))
+    kept.orderBy(f.desc("pages"), "host").show(10, truncate=False)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        main(*sys.argv[1:])
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            write_set(Path(folder) / "set", 500, 1)
+            main(f"{folder}/set/pages.jsonl.zst", f"{folder}/result")

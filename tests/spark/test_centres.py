@@ -1,0 +1,123 @@
+"""Clusters around centres on Spark against `clusters.splitting`, in tasks and in rounds."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+from neardup.clusters.splitting import APART, centred_clusters
+from neardup.engines.spark.centres import centred_labels
+from neardup.engines.spark.storage import Work
+from neardup.methods.base import Method, Survey, verdicts
+from neardup.model import Relation
+from neardup.schemas import KEYS
+from spark_runs import GROUP, Rows, spark, work
+
+__all__ = ["spark", "work"]
+pytestmark = GROUP
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+
+REACH = 1.0
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """None."""
+
+
+class OnALine(Method):
+    """Pages are places on a line; near is what is within reach."""
+
+    name = "on-a-line"
+    Options = NoOptions
+
+    @property
+    def feature_schema(self) -> pa.Schema:
+        return pa.schema([("at", pa.float64()), ("host", pa.uint64())])
+
+    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+        raise NotImplementedError
+
+    def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
+        return pa.array(np.ones(features.num_rows, bool))
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([], KEYS)
+
+    def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
+        return np.asarray(features["host"].to_numpy(), np.uint64)
+
+    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+        apart = np.abs(left["at"].to_numpy() - right["at"].to_numpy())
+        hosts = left["host"].to_numpy(), right["host"].to_numpy()
+        sisters = (hosts[0] == hosts[1]) & (hosts[0] > 0)
+        near = apart <= np.where(sisters, REACH / 2, REACH)
+        return verdicts(
+            [Relation.NEAR if each else Relation.DIFFERENT for each in near.tolist()],
+            (1 - apart / 10).tolist(),
+            [{"why": "places"}] * near.size,
+        )
+
+
+def line(seed: int, count: int) -> pa.RecordBatch:
+    """Places in crowds and chains, some of one host."""
+    chance = np.random.default_rng(seed)
+    at = np.round(chance.uniform(0, count / 5, count), 2)
+    hosts = chance.integers(0, 6, count).astype(np.uint64)
+    return pa.record_batch([at, hosts], names=["at", "host"])
+
+
+def verified(method: OnALine, places: pa.RecordBatch) -> tuple[Rows, Rows, NDArray[np.float64]]:
+    """Most of the pairs that are near."""
+    left, right = np.triu_indices(places.num_rows, 1)
+    told = method.judge(places.take(pa.array(left)), places.take(pa.array(right)))
+    near = told["relation"].to_numpy(zero_copy_only=False) == "near"
+    near &= np.random.default_rng(1).random(left.size) < 0.8
+    return left[near], right[near], told["similarity"].to_numpy()[near]
+
+
+@pytest.mark.parametrize(("seed", "count", "most"), [(1, 300, 10_000), (2, 40, 20)])
+def test_the_same_clusters(
+    spark: SparkSession, work: Work, seed: int, count: int, most: int
+) -> None:
+    """In one task each, and with a component too large for that."""
+    method, places = OnALine(), line(seed, count)
+    left, right, similarity = verified(method, places)
+    sisters = method.sisters(places)
+
+    def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+        told = method.judge(places.take(pa.array(one)), places.take(pa.array(other)))
+        near = told["relation"].to_numpy(zero_copy_only=False) == "near"
+        return np.where(near, told["similarity"].to_numpy(), APART)
+
+    # Numbers with gaps: a run's components are some pages of many.
+    numbers = np.arange(places.num_rows) * 37 + 5
+    expected = centred_clusters(sisters, left, right, similarity, closeness, numbers)
+
+    features = spark.createDataFrame(
+        [
+            (int(number), (float(at), int(host)), int(host))
+            for number, at, host in zip(
+                numbers, places["at"].to_pylist(), places["host"].to_pylist(), strict=True
+            )
+        ],
+        "number long, features struct<at: double, host: bigint>, sister long",
+    )
+    edges = spark.createDataFrame(
+        [
+            (int(numbers[a]), int(numbers[b]), float(s))
+            for a, b, s in zip(left, right, similarity, strict=True)
+        ],
+        "left long, right long, similarity double",
+    )
+    rows = centred_labels(method, ["near"], features, edges, work, for_one_task=most).collect()
+    found = {row["number"]: row["label"] for row in rows}
+    for row, number in enumerate(numbers.tolist()):
+        assert found.get(number, number) == numbers[expected[row]]

@@ -1,0 +1,61 @@
+"""Connected components on Spark against the kernel of the local engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from neardup.engines.spark import components
+from neardup.engines.spark.components import component_labels
+from neardup.engines.spark.storage import Work
+from neardup.kernels.union_find import connected_components
+from spark_runs import GROUP, Rows, pairs_frame, spark, work
+
+__all__ = ["spark", "work"]
+pytestmark = GROUP
+
+
+def labels(spark: SparkSession, work: Work, left: Rows, right: Rows, most: int) -> dict[int, int]:
+    edges = pairs_frame(spark, np.minimum(left, right), np.maximum(left, right))
+    found = component_labels(edges, work, "test", in_one_task=most).collect()
+    assert len({row["number"] for row in found}) == len(found)  # each page once
+    return {row["number"]: row["label"] for row in found}
+
+
+def expected(left: Rows, right: Rows) -> dict[int, int]:
+    both = np.unique(np.concatenate([left, right]))
+    label = connected_components(int(both.max()) + 1, left, right)
+    return {int(page): int(label[page]) for page in both}
+
+
+@pytest.mark.parametrize("most", [0, 10**6])
+def test_random_pairs(spark: SparkSession, work: Work, most: int) -> None:
+    chance = np.random.default_rng(7)
+    left = chance.integers(0, 900, 600)
+    right = (left + chance.integers(1, 900, 600)) % 1800
+    assert labels(spark, work, left, right, most) == expected(left, right)
+
+
+def test_a_long_chain_takes_few_rounds(
+    spark: SparkSession, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = np.random.default_rng(3).permutation(3000)
+    rounds: list[DataFrame] = []
+    star = components._large_star
+
+    def counted(edges: DataFrame) -> DataFrame:
+        rounds.append(edges)
+        return star(edges)
+
+    monkeypatch.setattr(components, "_large_star", counted)
+    found = labels(spark, work, order[:-1], order[1:], 0)
+    assert set(found.values()) == {0}
+    assert len(found) == 3000
+    assert 1 <= len(rounds) <= 12  # the chain is 2,999 long
+
+
+def test_no_pairs(spark: SparkSession, work: Work) -> None:
+    nothing = np.empty(0, np.int64)
+    edges = pairs_frame(spark, nothing, nothing)
+    assert component_labels(edges, work, "test").collect() == []
