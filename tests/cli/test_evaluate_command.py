@@ -121,5 +121,8 @@ def test_papers_make_their_own_pages(labelled: Path, tmp_path: Path) -> None:
     arguments = ["--paper", "word-table", "--fraction", "0.3", "--out", tmp_path / "out"]
     done = evaluate(*arguments)
     assert done.returncode == 0, done.stderr
-    assert "Ours (the paper's)" in done.stdout
+    assert "Santha Sheela & Jaya Kumar: 100 pages" in done.stdout
+    assert "30 pages: paper" in done.stdout
+    assert "ours default" in done.stdout
+    assert "0.920 / -" in done.stdout
     assert (tmp_path / "out" / "papers.html").is_file()

@@ -116,12 +116,10 @@ def evaluate(
 
 def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
     """The papers' experiments, ours beside theirs."""
-    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
-    from rich.table import Table  # noqa: PLC0415
-
+    from neardup.cli.papers import show_papers  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
-    from neardup.evaluate.reproducing import FIGURES, cells, reproduce  # noqa: PLC0415
+    from neardup.evaluate.reproducing import reproduce  # noqa: PLC0415
 
     if sets:
         raise UsageError("the papers' experiments make their own pages: name no SET")
@@ -131,14 +129,7 @@ def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -
         except KeyboardInterrupt:
             told = f"interrupted; what was measured before is in {out / 'papers.html'}"
             raise InterruptedRunError(told) from None
-    table = Table(title="Ours (the paper's)", title_justify="left")
-    for heading in ("method", "number", "of", *FIGURES):
-        table.add_column(heading.replace("_", " "), overflow="fold")
-    for row in rows:
-        table.add_row(*cells(row))
-    Console().print(table)
-    for why in dict.fromkeys(f"{row['experiment']}: {row['why']}" for row in rows if row["why"]):
-        typer.echo(f"short of the paper, {why}")
+    show_papers(rows)
     typer.echo(f"written to {out}; open {out / 'papers.html'}")
 
 

@@ -84,7 +84,7 @@ def _run(
         write_set(
             folder,
             pages,
-            seed,
+            seed + trial.seed,
             language=experiment.language,
             length=experiment.length,
             reprints=experiment.reprints,
