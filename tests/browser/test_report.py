@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import ARTICLES
@@ -286,6 +289,37 @@ def test_text_stands_out_from_its_ground(open_watched: Any, report: str, scheme:
     for view in ("overview", "cluster-0", "pairs", "pair-1"):
         page.goto(f"{report}#{view}")
         assert page.evaluate(CONTRAST) == []
+
+
+LOOKS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
+    "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pictures_of_every_view(open_watched: Any, report: str, look: str, tmp_path: Path) -> None:
+    """Taken for people to look at: NEARDUP_PICTURES names the folder to leave them in."""
+    folder = Path(os.environ.get("NEARDUP_PICTURES", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    page = open_watched(report, **LOOKS[look])
+    for view in ("overview", "clusters", "pairs", "pair-0"):
+        page.goto(f"{report}#{view}")
+        picture = folder / f"{view}-{look}.png"
+        page.screenshot(path=picture)
+        ground, *others = colours_of(picture)
+        assert len(others) > 20, f"{picture.name} shows nothing"
+        assert (sum(ground) < 3 * 60) is (look == "dark")
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) == 0, f"{picture.name} is wider than the screen"
+
+
+def colours_of(picture: Path) -> list[tuple[int, ...]]:
+    """The colours of a picture, the most common first."""
+    pixels = np.asarray(Image.open(picture).convert("RGB")).reshape(-1, 3)
+    colours, counts = np.unique(pixels, axis=0, return_counts=True)
+    return [tuple(colour) for colour in colours[np.argsort(-counts)].tolist()]
 
 
 def test_everything_that_can_be_used_has_a_name(open_watched: Any, report: str) -> None:
