@@ -24,6 +24,7 @@ BENCHMARKS = [
     "simhash",
     "minhash",
     "index",
+    "service",
 ]
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """# Benchmarks
