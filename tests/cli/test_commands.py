@@ -15,7 +15,10 @@ from neardup.cli.main import app, run
 from sample_pages import html, sample_records, write_jsonl
 
 EXACT = ["--method", "exact"]  # its answers are plain to see
-COMMANDS = ["dedup", "recluster", "compare", "methods", "demo", "evaluate", "tune", "synth"]
+COMMANDS = [
+    *("dedup", "recluster", "check", "status", "expire", "recheck", "compare", "methods", "demo"),
+    *("serve", "evaluate", "tune", "synth"),
+]
 
 
 def neardup(

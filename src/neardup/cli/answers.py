@@ -112,7 +112,7 @@ class _Late:
         self._unshown += 1
         if not self._shows and time.monotonic() - self._started >= PATIENCE:
             self._shows = True
-            self._progress.stage("parse")
+            self._progress.stage("check")
         if self._shows:
             self._progress.advance(self._unshown)
             self._unshown = 0

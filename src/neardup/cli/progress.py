@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LINE_EVERY = 5.0  # seconds between plain lines
 WORDS = {
     "parse": "reading and parsing",
+    "check": "checking pages",
+    "read": "reading stored pages",
     "identify": "settling ids",
     "survey": "surveying the pages",
     "features": "computing features",

@@ -13,7 +13,6 @@ import typer
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
-    from neardup.engines.progress import Progress
     from neardup.index import Index
 
 STATUS_EXAMPLE = "Example:  [bold]neardup status --store sqlite:///crawl.db[/bold]"
@@ -86,7 +85,7 @@ def recheck(
 
     with _open(store) as index, shown_progress() as progress:
         try:
-            found = index.recheck(work=work, progress=_Named(progress))
+            found = index.recheck(work=work, progress=progress)
         except KeyboardInterrupt:
             raise InterruptedRunError("interrupted; the store is as it was before") from None
     typer.echo(
@@ -127,16 +126,3 @@ def _status(index: Index) -> dict[str, Any]:
         "undecided": stats.undecided,
         "bytes": index.sizes(),
     }
-
-
-class _Named:
-    """Progress under the names that the command line knows: stored pages are read, too."""
-
-    def __init__(self, shown: Progress) -> None:
-        self._shown = shown
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        self._shown.stage("parse" if name == "read" else name, total)
-
-    def advance(self, count: int, size: int = 0) -> None:
-        self._shown.advance(count, size)

@@ -38,6 +38,8 @@ def apply_plan(
     session.put_keys(plan.keys.entries())
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
+    if texts is None:
+        _forget_surveys(session, {number for _, number in plan.sites.retired()})
     session.put_edges(plan.edges)
     if plan.state is not None:
         session.put_state(plan.state.written)
@@ -74,7 +76,12 @@ def _put_content(
         session.put_content("surveys", zip(plan.fresh, surveys, strict=True))
     if plan.survey is not None:
         session.replace_content("surveys", [(ALL, pack(plan.survey))])
-        session.set(SURVEYED, str(plan.surveyed))
+        session.keep_setting(SURVEYED, str(plan.surveyed))
+
+
+def _forget_surveys(session: Session, retired: set[int]) -> None:
+    """What was kept of pages for the sites that they stand for no longer."""
+    session.drop_content("surveys", sorted(retired - session.standing(sorted(retired))))
 
 
 def _one_by_one(pages: pa.RecordBatch) -> list[pa.RecordBatch]:

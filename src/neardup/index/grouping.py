@@ -19,7 +19,7 @@ from neardup.methods.base import ClustersAroundCentres, Method
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
-MOST_PAGES = 2_000  # in a group that is clustered anew; a page just joins a greater one
+MOST_PAGES = 200  # in a group that is clustered anew; a page just joins a greater one
 
 Pairs = set[tuple[int, int]]
 Judge = Callable[[Sequence[int], Sequence[int]], list[tuple[str, float | None]]]

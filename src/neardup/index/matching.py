@@ -29,7 +29,7 @@ from neardup.stores.session import Session
 
 Rows = NDArray[np.int64]
 
-MOST_CANDIDATES = 64  # of a page: those that share the most keys with it, then the newest
+MOST_CANDIDATES = 32  # of a page: those that share the most keys with it, then the newest
 REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
 
 

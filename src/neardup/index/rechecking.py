@@ -179,7 +179,7 @@ def _write_features(
 def _keep_survey(session: Session, run: Run, pages: int) -> None:
     counted = add_up(run.parts(SURVEYED, COUNTS).each())
     session.replace_content("surveys", [(sites.ALL, pack(counted))])
-    session.set(sites.SURVEYED, str(pages))
+    session.keep_setting(sites.SURVEYED, str(pages))
 
 
 def _regroup(

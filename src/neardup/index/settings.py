@@ -55,7 +55,7 @@ def _stored(session: Session) -> Settings | None:
 
 def _keep(session: Session, settings: Settings) -> Settings:
     for name, value in dataclasses.asdict(settings).items():
-        session.set(name, json.dumps(value, sort_keys=True))
+        session.keep_setting(name, json.dumps(value, sort_keys=True))
     return settings
 
 

@@ -28,7 +28,7 @@ class Session:
         """What the store says about itself."""
         return dict(self._db.rows("SELECT name, value FROM settings"))
 
-    def set(self, name: str, value: str) -> None:
+    def keep_setting(self, name: str, value: str) -> None:
         """Keep a setting."""
         self._db.run("DELETE FROM settings WHERE name = ?", name)
         self._db.run("INSERT INTO settings VALUES (?, ?)", name, value)
@@ -38,7 +38,7 @@ class Session:
         found = self._db.rows("SELECT value FROM settings WHERE name = ?", f"next {kind}")
         first = int(found[0][0]) if found else 1
         if count:
-            self.set(f"next {kind}", str(first + count))
+            self.keep_setting(f"next {kind}", str(first + count))
         return first
 
     # Pages
@@ -112,8 +112,12 @@ class Session:
 
     def replace_content(self, kind: Content, rows: Sequence[tuple[int, bytes]]) -> None:
         """Keep content in place of what was."""
-        self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", [number for number, _ in rows])
+        self.drop_content(kind, [number for number, _ in rows])
         self.put_content(kind, rows)
+
+    def drop_content(self, kind: Content, numbers: Sequence[int]) -> None:
+        """Keep content of these pages no longer."""
+        self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", list(numbers))
 
     # Keys
 
@@ -140,6 +144,11 @@ class Session:
         """Each site with the pages that stand for it, newest first."""
         sql = "SELECT site, number FROM sites WHERE site IN (?*) ORDER BY site, number DESC"
         return [(site, number) for site, number in self._db.rows(sql, list(sites))]
+
+    def standing(self, numbers: Sequence[int]) -> set[int]:
+        """Those of the pages that stand for a site."""
+        sql = "SELECT DISTINCT number FROM sites WHERE number IN (?*)"
+        return {number for (number,) in self._db.rows(sql, list(numbers))}
 
     def put_sites(self, rows: Iterable[tuple[int, int]]) -> None:
         """Pages that stand for a site from now on."""
