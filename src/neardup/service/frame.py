@@ -64,6 +64,7 @@ class Frame:
         try:
             await self.app(scope, exchange.receive, exchange.send)
         except HTTPException as problem:
+            self._metrics.refused.labels(getattr(problem, "code", "other")).inc()
             response = problem_response(problem, exchange.id)
             await response(scope, exchange.receive, exchange.send)
         except Exception:

@@ -12,6 +12,7 @@ from neardup.model import RawPage, Relation, Skip, Source
 from neardup.pages import Limits
 from neardup.pages.fields import page_from_fields, to_bytes
 from neardup.pages.jsonl import read_lines
+from neardup.pages.times import parse_time
 from neardup.pages.unpack import Chunk, Chunks
 from neardup.service.problems import Problem
 
@@ -22,7 +23,7 @@ LONGEST_ID = 10_000
 class PageIn(BaseModel):
     """A page to add, or to compare: its HTML or its text."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)  # ids may be numbers
 
     id: str = Field("", description="the page's own name; default: its URL", max_length=LONGEST_ID)
     url: str = Field("", description="where it was found; it is never fetched")
@@ -179,8 +180,6 @@ def _with_id(found: RawPage | Skip) -> RawPage | Skipped:
 
 def as_time(value: str | None) -> datetime | None:
     """A time that a parameter names."""
-    from neardup.pages.times import parse_time  # noqa: PLC0415
-
     if value is None:
         return None
     found = parse_time(value)
