@@ -41,7 +41,9 @@ def test_a_handful_of_pairs_is_called_a_handful(tmp_path: Path) -> None:
     arguments = ["--method", "word-table", "--precision", "0.98", "--out", config]
     done = neardup("tune", tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
-    assert "only 1 pairs of duplicates are labelled: that is a handful" in done.stdout
+    assert "only 1 pair of duplicates labelled: that is a handful" in done.stdout
+    assert "only 2 pairs of others labelled: that is a handful" in done.stdout
+    assert "close = 15, from" in done.stdout  # nothing tells it from others: the default stays
     assert "handful" in config.read_text()
 
 

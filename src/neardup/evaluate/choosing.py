@@ -16,7 +16,7 @@ from neardup.evaluate.counts import Counts
 from neardup.evaluate.metrics import intervals, pairwise, rates, redraw
 
 FOLDS = 5
-HANDFUL = 50  # duplicate pairs below which a choice is a guess
+HANDFUL = 50  # labelled pairs of a sort, below which a choice is a guess
 
 Table = NDArray[np.float64]  # settings x units x (found, said, true)
 
@@ -38,14 +38,12 @@ class Choice:
         """Share of redraws that choose the same."""
         return float(np.mean(self.chosen_again == self.setting))
 
-    @property
-    def handful(self) -> bool:
-        """Too few labels to be sure of anything."""
-        return self.true_pairs < HANDFUL
-
 
 def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
-    """The setting with the best F1; or, with `precision`, the best recall that keeps to it."""
+    """The setting with the best F1; or, with `precision`, the best recall that keeps to it.
+
+    Of equals the first: put those you would rather have in front.
+    """
     table = np.stack([np.stack([c.found, c.said, c.true], axis=1) for c in tried])
     units = table.shape[1]
     best = int(_best(table.sum(axis=1)[None], precision)[0])
@@ -66,7 +64,7 @@ def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> C
 
 
 def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
-    """For each row of sums (settings x counts) the best setting; of equals the stricter.
+    """For each row of sums (settings x counts) the best setting; of equals the first.
 
     When no setting reaches the precision, the most precise one that finds anything.
     """
@@ -77,7 +75,7 @@ def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
         enough = got >= precision
         finds = sums[..., 0] > 0
         value = np.where(enough, 1 + recall, np.where(finds, got, 0))
-    tie = got * 1e-9  # of equals the more precise
+    tie = got * 1e-9  # of equals the more precise, then the first
     best: NDArray[np.int64] = np.argmax(value + tie, axis=-1)
     return best
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from neardup.engines.local import dedup
 from neardup.engines.output import writing
 from neardup.engines.progress import Progress, Silent
 from neardup.errors import UsageError
-from neardup.evaluate.choosing import Choice, choose
+from neardup.evaluate.choosing import HANDFUL, Choice, choose
 from neardup.evaluate.counts import Counts, count
 from neardup.evaluate.evaluation import clusters_of
 from neardup.evaluate.metrics import pairwise
 from neardup.evaluate.thresholds import threshold_options, values_to_try
-from neardup.evaluate.truth import LabelledSet, read_set
+from neardup.evaluate.truth import LabelledSet, PairTruth, read_set
 
 Setting = Mapping[str, float]
 
@@ -34,6 +34,7 @@ class Tuned:
     ranges: Mapping[str, tuple[float, float]]  # where 95 % of the redraws choose each option
     defaults: Setting
     default_scores: dict[str, object]
+    labelled_different: int | None  # pairs; None when the truth is clusters
 
 
 def tune(
@@ -48,18 +49,19 @@ def tune(
     """Choose the thresholds of a method on a labelled set.
 
     One option after another, every value is tried by a run of the method as it would be used, and
-    the best kept; the final choice is among all settings tried.
+    the best kept; the final choice is among all settings tried. Of settings that score the same,
+    the one nearest to the defaults: labels that do not tell them apart are no reason to move.
     """
     if precision is not None and not 0 < precision <= 1:
         raise UsageError(f"--precision is above 0 and at most 1, not {precision}")
     infos = threshold_options(method)
     labelled = read_set(folder, duplicate_from)
     _check_labels(labelled)
-    tried = _Tried(labelled, method, workers, progress or Silent())
     grids = {info.name: values_to_try(info) for info in infos}
     told = progress or Silent()
     told.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
     defaults = {info.name: float(info.default) for info in infos}  # type: ignore[arg-type]
+    tried = _Tried(labelled, method, workers, told, lambda each: _steps(each, defaults, grids))
     best = dict(defaults)
     for name, values in grids.items():
         for value in values:
@@ -76,6 +78,15 @@ def tune(
         _ranges(settings, choice),
         defaults,
         pairwise(tried.run(defaults)),
+        truth.labels.count(False) if isinstance(truth := labelled.truth, PairTruth) else None,
+    )
+
+
+def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]) -> int:
+    """How far a setting is from the defaults, in values tried."""
+    return sum(
+        abs(values.index(setting[name]) - values.index(defaults[name]))
+        for name, values in grids.items()
     )
 
 
@@ -89,10 +100,15 @@ class _Tried:
     """Settings already run, with their counts."""
 
     def __init__(
-        self, labelled: LabelledSet, method: str, workers: int | None, progress: Progress
+        self,
+        labelled: LabelledSet,
+        method: str,
+        workers: int | None,
+        progress: Progress,
+        distance: Callable[[Setting], int],
     ) -> None:
         self._labelled, self._method = labelled, method
-        self._workers, self._progress = workers, progress
+        self._workers, self._progress, self._distance = workers, progress, distance
         self._counts: dict[tuple[tuple[str, float], ...], Counts] = {}
 
     def run(self, setting: Setting) -> Counts:
@@ -112,8 +128,10 @@ class _Tried:
         return self._counts[key]
 
     def listed(self) -> tuple[list[Setting], list[Counts]]:
-        """Settings and counts, in the order tried."""
-        return [dict(key) for key in self._counts], list(self._counts.values())
+        """Settings and counts, those nearest to the defaults first."""
+        listed = [(dict(key), counts) for key, counts in self._counts.items()]
+        listed.sort(key=lambda each: self._distance(each[0]))
+        return [setting for setting, _ in listed], [counts for _, counts in listed]
 
 
 def _ranges(settings: list[Setting], choice: Choice) -> dict[str, tuple[float, float]]:
@@ -142,11 +160,12 @@ def describe(tuned: Tuned) -> list[str]:
         f"on labels held out: {_scores(choice.held_out)}; 95 % intervals: "
         + ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in held.items())
     )
-    if choice.handful:
-        lines.append(
-            f"only {choice.true_pairs} pairs of duplicates are labelled: that is a handful, so "
-            "take this choice as a guess"
-        )
+    for number, what in ((choice.true_pairs, "duplicates"), (tuned.labelled_different, "others")):
+        if number is not None and number < HANDFUL:
+            lines.append(
+                f"only {number} {'pair' if number == 1 else 'pairs'} of {what} labelled: that is a "
+                "handful, so take this choice as a guess"
+            )
     if not choice.meets_precision:
         lines.append("no setting tried reaches the precision asked for: this comes nearest")
     return lines

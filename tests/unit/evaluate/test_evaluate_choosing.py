@@ -51,10 +51,10 @@ def test_a_choice_is_measured_on_labels_it_has_not_seen() -> None:
     assert low < float(str(choice.held_out["recall"])) < high
 
 
-def test_few_labels_are_a_handful() -> None:
-    assert choose([setting(20, 0.9, 0)], None).handful
-    assert not choose([setting(80, 0.9, 0)], None).handful
-    assert choose([setting(1, 1.0, 0)], None).setting == 0
+def test_of_equals_the_first_is_chosen() -> None:
+    same = setting(20, 0.9, 0)
+    assert choose([setting(20, 0.5, 0), same, same], None).setting == 1
+    assert choose([setting(20, 0.5, 0), same, same], 0.5).setting == 1
 
 
 @pytest.mark.parametrize("method", [name for name in REGISTRY if THRESHOLDS.get(name, ("?",))])
