@@ -433,8 +433,14 @@ class TestStores:
 
     def test_bindings_come_back(self) -> None:
         fingerprints = FingerprintMap(MemoryState())
-        fingerprints.put(2**64 - 1, Binding("a", 3, 7, ["a"]))
-        assert fingerprints.get(2**64 - 1) == Binding("a", 3, 7, ["a"])
+        for binding in (
+            Binding("a", 3, 7, ["a"]),
+            Binding("a", 3, 7, ["a", "b"]),
+            Binding("", 0, 7, ["a"]),
+            Binding("a", 3, 7, []),
+        ):
+            fingerprints.put(2**64 - 1, binding)
+            assert fingerprints.get(2**64 - 1) == binding
 
     def test_long_lists_come_back_whole(self) -> None:
         table = InvertedTable(MemoryState())

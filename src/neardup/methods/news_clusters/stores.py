@@ -30,10 +30,16 @@ class FingerprintMap:
 
     def get(self, fingerprint: int) -> Binding | None:
         values = self._map.get(_name(fingerprint))
-        return Binding(*values) if values else None
+        if values is None:
+            return None
+        bound, seen = values[:3], values[3:]
+        return Binding(*bound, *(seen or [[bound[0]]]))
 
     def put(self, fingerprint: int, binding: Binding) -> None:
-        self._map[_name(fingerprint)] = list(binding)
+        """Most fingerprints are seen in their own cluster only, which need not be said."""
+        *bound, seen = binding
+        said = [] if seen == [binding.cluster] else [seen]
+        self._map[_name(fingerprint)] = [*bound, *said]
 
 
 class Document(NamedTuple):
