@@ -11,44 +11,25 @@ once.
 
 from __future__ import annotations
 
-import gzip
 import json
-import random
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from neardup.errors import MissingExtraError, NeardupError
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.model import RawPage, Relation, Verdict
-from neardup.pages.times import format_time
-from neardup.text.charset import to_utf8
+from neardup.service.calling import Caller, ServiceError
+from neardup.service.wire import answer_from, page_line, record_from, side_fields
 
-try:
+if TYPE_CHECKING:
     import httpx
-except ImportError as error:
-    raise MissingExtraError("the client of the service", "service") from error
 
-Record = TypeVar("Record")
+__all__ = ["Client", "ServiceError"]
 
 PAGES_AT_ONCE = 100
 BYTES_AT_ONCE = 8_000_000
-WORTH_PACKING = 1_000  # bytes
-NOT_NOW = (429, 503)
-LONGEST_PAUSE = 30.0
-
-
-class ServiceError(NeardupError):
-    """The service refused a request, or cannot be reached (`status` 0). `code` is its word."""
-
-    def __init__(self, status: int, code: str, detail: str) -> None:
-        super().__init__(f"{detail} ({status} {code})" if status else detail)
-        self.status = status
-        self.code = code
 
 
 class Client:
@@ -63,15 +44,11 @@ class Client:
         retries: int = 5,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(
-            base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False
-        )
-        self._retries = retries
+        self._caller = Caller(url, token, timeout, retries, transport)
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._http.close()
+        self._caller.http.close()
 
     def __enter__(self) -> Client:
         return self
@@ -105,8 +82,8 @@ class Client:
     def stream(self, pages: Iterable[RawPage], *, dry_run: bool = False) -> Iterator[Answer]:
         """`add_many` for as many pages as there are, some at a time."""
         for batch in _batches(pages):
-            body = b"".join(_line(page) for page in batch)
-            response = self._send(
+            body = b"".join(page_line(page) for page in batch)
+            response = self._caller.send(
                 "POST",
                 "/v1/pages",
                 params={"dry_run": dry_run},
@@ -117,7 +94,7 @@ class Client:
                 told = json.loads(line)
                 if "skipped" in told:
                     raise ServiceError(422, told["skipped"], told["detail"])
-                yield _answer(told)
+                yield answer_from(told)
 
     def compare(
         self,
@@ -130,13 +107,13 @@ class Client:
     ) -> dict[str, Verdict]:
         """What `a` is to `b`, by method; a text is the id of a stored page, `all` every method."""
         asked = {
-            "a": _side(a),
-            "b": _side(b),
+            "a": side_fields(a),
+            "b": side_fields(b),
             "method": method,
             "preset": preset,
             "options": dict(options or {}),
         }
-        found = self._json("POST", "/v1/compare", body=asked)
+        found = self._caller.json("POST", "/v1/compare", body=asked)
         return {
             each["method"]: Verdict(
                 Relation(each["relation"]), each["similarity"], each["evidence"]
@@ -148,17 +125,17 @@ class Client:
 
     def page(self, id: str) -> StoredPage | None:  # noqa: A002 - the word for it
         """A page that is stored."""
-        found = self._json("GET", _page_path(id), missing=True)
-        return None if found is None else _record(StoredPage, found["page"])
+        found = self._caller.json("GET", _page_path(id), missing=True)
+        return None if found is None else record_from(StoredPage, found["page"])
 
     def text(self, id: str) -> str | None:  # noqa: A002
         """The text of a stored page, if texts are kept."""
-        found = self._json("GET", _page_path(id), params={"text": True}, missing=True)
+        found = self._caller.json("GET", _page_path(id), params={"text": True}, missing=True)
         return None if found is None else found["text"]
 
     def remove(self, id: str) -> bool:  # noqa: A002
         """Forget a page; False if it was not there."""
-        return self._send("DELETE", _page_path(id), missing=True).status_code == 204
+        return self._caller.send("DELETE", _page_path(id), missing=True).status_code == 204
 
     def clusters(self, **wanted: str | int | datetime) -> Iterator[ClusterSummary]:
         """All clusters that fit (smallest, host, search, since, sort), as lists show them."""
@@ -167,8 +144,8 @@ class Client:
             asked["since"] = since.isoformat()
         skip: int | None = 0
         while skip is not None:
-            found = self._json("GET", "/v1/clusters", params={**asked, "skip": skip})
-            yield from (_record(ClusterSummary, each) for each in found["clusters"])
+            found = self._caller.json("GET", "/v1/clusters", params={**asked, "skip": skip})
+            yield from (record_from(ClusterSummary, each) for each in found["clusters"])
             skip = found["next"]
 
     def members(self, name: str) -> list[StoredPage]:
@@ -177,124 +154,53 @@ class Client:
         skip: int | None = 0
         while skip is not None:
             asked = {"skip": skip, "most": 1_000}
-            found = self._json("GET", _cluster_path(name), params=asked, missing=True)
+            found = self._caller.json("GET", _cluster_path(name), params=asked, missing=True)
             if found is None:
                 break
-            members += (_record(StoredPage, each) for each in found["members"])
+            members += (record_from(StoredPage, each) for each in found["members"])
             skip = found["next"]
         return members
 
     def history(self, name: str) -> list[Event]:
         """What happened to a cluster."""
-        found = self._json("GET", _cluster_path(name), params={"most": 1}, missing=True)
-        return [] if found is None else [_record(Event, each) for each in found["history"]]
+        found = self._caller.json("GET", _cluster_path(name), params={"most": 1}, missing=True)
+        return [] if found is None else [record_from(Event, each) for each in found["history"]]
 
     def stats(self) -> dict[str, Any]:
         """Counts over the whole index."""
-        found: dict[str, Any] = self._json("GET", "/v1/stats")
+        found: dict[str, Any] = self._caller.json("GET", "/v1/stats")
         return found
 
     def is_ready(self) -> bool:
         """Whether the service can be reached and its store answers."""
-        try:
-            return self._http.get("/readyz").status_code == 200
-        except httpx.TransportError:
-            return False
+        return self._caller.reaches("/readyz")
 
     # What people say
 
     def give_feedback(self, a: str, b: str, *, duplicate: bool, note: str = "") -> Feedback:
         """A person's word on a pair: it goes before the method's."""
         said = {"a": a, "b": b, "duplicate": duplicate, "note": note}
-        return _record(Feedback, self._json("POST", "/v1/feedback", body=said))
+        return record_from(Feedback, self._caller.json("POST", "/v1/feedback", body=said))
 
     def take_back_feedback(self, a: str, b: str) -> bool:
         """Let the method's verdict count again; False if nothing was said."""
-        sent = self._send("DELETE", "/v1/feedback", params={"a": a, "b": b}, missing=True)
+        sent = self._caller.send("DELETE", "/v1/feedback", params={"a": a, "b": b}, missing=True)
         return sent.status_code == 204
 
     def feedback(self) -> list[Feedback]:
         """All that people have said, oldest first."""
-        return [_record(Feedback, each) for each in self._json("GET", "/v1/feedback")]
+        return [record_from(Feedback, each) for each in self._caller.json("GET", "/v1/feedback")]
 
     def labelled_pairs(self) -> str:
         """What people have said as a CSV for `neardup tune` and `neardup evaluate`."""
-        return self._send("GET", "/v1/feedback/pairs.csv").text
-
-    # Over the wire
+        return self._caller.send("GET", "/v1/feedback/pairs.csv").text
 
     def _send_page(self, page: RawPage, *, dry_run: bool) -> Answer:
         asked = {"dry_run": dry_run}
-        body = _line(page)
-        sent = self._send("POST", "/v1/pages", params=asked, content=body, kind="application/json")
-        return _answer(sent.json())
-
-    def _json(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        body: object = None,
-        missing: bool = False,
-    ) -> Any:
-        content = None if body is None else json.dumps(body).encode()
-        kind = "application/json" if body is not None else ""
-        sent = self._send(method, path, params=params, content=content, kind=kind, missing=missing)
-        return None if sent.status_code == 404 else sent.json()
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        content: bytes | None = None,
-        kind: str = "",
-        missing: bool = False,
-    ) -> httpx.Response:
-        """The response, after as many tries as it takes; with `missing`, also that of a 404."""
-        headers = {"Content-Type": kind} if kind else {}
-        if content is not None and len(content) > WORTH_PACKING:
-            content = gzip.compress(content, 1)
-            headers["Content-Encoding"] = "gzip"
-        request = self._http.build_request(
-            method, path, params=params, content=content, headers=headers
+        sent = self._caller.send(
+            "POST", "/v1/pages", params=asked, content=page_line(page), kind="application/json"
         )
-        response = self._with_patience(request)
-        if response.is_success or (missing and response.status_code == 404):
-            return response
-        raise _refusal(response)
-
-    def _with_patience(self, request: httpx.Request) -> httpx.Response:
-        for tried in range(self._retries + 1):
-            last = tried == self._retries
-            try:
-                response = self._http.send(request)
-            except httpx.TransportError as error:
-                if last:
-                    told = f"{self._http.base_url} cannot be reached: {error}"
-                    raise ServiceError(0, "unreachable", told) from error
-                time.sleep(_pause(tried, ""))
-                continue
-            if response.status_code not in NOT_NOW or last:
-                return response
-            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
-        raise AssertionError("the last try returns or raises")
-
-
-def _pause(tried: int, asked: str) -> float:
-    """Seconds to wait: what the service asks for, or twice as long each time; never in step."""
-    seconds = float(asked) if asked.isdecimal() else 0.1 * 2**tried
-    return min(seconds, LONGEST_PAUSE) * random.uniform(0.75, 1.25)
-
-
-def _refusal(response: httpx.Response) -> ServiceError:
-    try:
-        told = response.json()
-        return ServiceError(response.status_code, told["code"], told["detail"])
-    except (ValueError, KeyError, TypeError):
-        return ServiceError(response.status_code, "unknown", response.reason_phrase)
+        return answer_from(sent.json())
 
 
 def _batches(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
@@ -310,41 +216,9 @@ def _batches(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
         yield batch
 
 
-def _line(page: RawPage) -> bytes:
-    return json.dumps(_page_fields(page)).encode() + b"\n"
-
-
-def _page_fields(page: RawPage) -> dict[str, str]:
-    """A page as the service reads it; its bytes are decoded here, where its charset is known."""
-    body, _ = to_utf8(page.body, page.charset)
-    told = {"id": page.id, "url": page.url, "title": page.title}
-    if page.time is not None:
-        told["time"] = format_time(page.time)
-    content = bytes(body).decode("utf-8", "replace")
-    return {**told, "html" if page.is_html else "text": content}
-
-
-def _side(side: RawPage | str) -> dict[str, str]:
-    return {"id": side} if isinstance(side, str) else _page_fields(side)
-
-
 def _page_path(id_: str) -> str:
     return f"/v1/pages/{quote(id_, safe='')}"
 
 
 def _cluster_path(name: str) -> str:
     return f"/v1/clusters/{quote(name, safe='')}"
-
-
-def _answer(told: dict[str, Any]) -> Answer:
-    relation = told["relation"]
-    return Answer(**{**told, "relation": None if relation is None else Relation(relation)})
-
-
-def _record(kind: type[Record], told: Mapping[str, Any]) -> Record:
-    """A record of the index from its JSON; times are times again."""
-    values = {field.name: told[field.name] for field in fields(kind)}  # type: ignore[arg-type]
-    for name in ("at", "time", "added", "seen", "created", "changed"):
-        if isinstance(values.get(name), str):
-            values[name] = datetime.fromisoformat(values[name])
-    return kind(**values)

@@ -103,7 +103,7 @@ class ClusterOut(BaseModel):
     kept: str
     members: list[StoredPage]
     next: int | None = Field(None, description="the `skip` of more members; null: no more")
-    history: list[Event]
+    history: list[Event] = Field(description="the last thousand events, oldest first")
 
 
 class StatsOut(BaseModel):

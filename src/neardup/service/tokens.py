@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -67,11 +67,11 @@ class Tokens:
             return Access.NONE
         return self._greatest(signature, lambda token: _signed(token, until))
 
-    def _greatest(self, given: str, expected: object) -> Access:
+    def _greatest(self, given: str, expected: Callable[[str], str]) -> Access:
         """Every token is looked at, whichever fits, so that time tells nothing."""
         found = Access.NONE
         for token, access in self.known:
-            fits = _equal(given, expected(token))  # type: ignore[operator]
+            fits = _equal(given, expected(token))
             found = max(found, access if fits else Access.NONE)
         return found
 

@@ -16,6 +16,7 @@ from neardup.service.service import READER, Running
 router = APIRouter(prefix="/v1/clusters", tags=["clusters"], dependencies=[READER])
 
 FARTHEST = 1_000_000_000
+LONGEST_HISTORY = 1_000  # events, the last ones
 Skip = Annotated[int, Query(ge=0, le=FARTHEST, description="how many to leave out")]
 Most = Annotated[int, Query(ge=1, le=1_000, description="how many to give")]
 
@@ -67,5 +68,5 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
         kept=members[0].id,
         members=members[skip : skip + most],
         next=skip + most if len(members) > skip + most else None,
-        history=index.history(now),
+        history=index.history(now)[-LONGEST_HISTORY:],
     )

@@ -62,13 +62,13 @@ def _look_at(index: Index, a: str, b: str, with_all: bool) -> Shown:
     pages = index.page(a), index.page(b)
     if pages[0] is None or pages[1] is None:
         raise not_found("both pages must be in the index")
-    contents = index.text(a), index.text(b)
-    kept = contents[0] is not None and contents[1] is not None
+    left, right = index.text(a), index.text(b)
+    kept = left is not None and right is not None
     return Shown(
         pages[0],
         pages[1],
         index.explain(a, b),
         word_on(index.store, a, b),
-        side_by_side(contents[0].text, contents[1].text) if kept else None,  # type: ignore[union-attr]
+        side_by_side(left.text, right.text) if left and right else None,
         compare(index, a, b, ALL).verdicts if with_all and kept else {},
     )
