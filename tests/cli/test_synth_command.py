@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 
@@ -26,3 +29,22 @@ def test_bad_usage_is_told(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "unknown language 'latin'" in done.stderr
     assert not (tmp_path / "set").exists()
+
+
+def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    command = [sys.executable, "-m", "neardup", "synth", "--pages", "2000000", "--out", str(out)]
+    running = subprocess.Popen(
+        [*command, "--workers", "2"], text=True, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        while running.poll() is None and not (out / ".pages.jsonl.zst.tmp").exists():
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
+        _, told = running.communicate(timeout=120)
+    finally:
+        running.kill()
+    assert running.returncode == 130, told
+    assert told.splitlines()[-1] == "neardup: interrupted; no set was written"
+    assert "Traceback" not in told
+    assert [path.name for path in out.iterdir()] == ["synth.json"]
