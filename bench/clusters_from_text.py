@@ -43,7 +43,10 @@ from neardup.engines.deciding import find_candidates, judge_in_steps
 from neardup.engines.features import Features
 from neardup.engines.featuring import add_up, survey_from
 from neardup.engines.local import dedup
+from neardup.kernels.lines import line_offsets
+from neardup.kernels.text_bits import text_bits
 from neardup.methods.own_text.method import OwnText
+from neardup.text.normalise import string_buffers
 from neardup.text.parse import parse
 
 SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
@@ -118,8 +121,9 @@ def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | N
     assert rule.sisters is not None
 
     def similarity(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-        judged = pa.Table.from_batches(judge_in_steps(method.judge, features, one, other))
-        joined = np.isin(judged["relation"], rule.relations)
+        steps = judge_in_steps(method.judge, features, one, other, rule.in_place)
+        judged = pa.Table.from_batches(steps)
+        joined = pc.is_in(judged["relation"], pa.array(rule.relations)).to_numpy()
         return np.where(joined, judged["similarity"], APART)
 
     near = similarity(left, right)
@@ -133,9 +137,10 @@ def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | N
 def pages_of(texts: list[str]) -> pa.RecordBatch:
     """Texts as pages without markup and host: what the method reads of them."""
     text = pc.utf8_trim(pa.array(texts, pa.string()), "\n")
-    lines = pc.add(pc.count_substring(text, "\n"), 1).to_numpy()
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lines)]), pa.int32())
-    none = {name: np.zeros(lines.sum(), kind) for name, kind in LINE_COLUMNS.items()}
+    data, starts = string_buffers(text)
+    lines = line_offsets(text_bits(data).newlines, starts)[1]
+    offsets = pa.array(lines, pa.int32())
+    none = {name: np.zeros(lines[-1], kind) for name, kind in LINE_COLUMNS.items()}
     columns = {name: pa.ListArray.from_arrays(offsets, each) for name, each in none.items()}
     hosts = pa.array([""] * len(texts))
     return pa.RecordBatch.from_pydict({"host": hosts, "text": text, **columns})

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from neardup.kernels import lines
 from neardup.kernels.reference import lines as plain
+from neardup.kernels.text_bits import text_bits
 
-texts = st.text(st.sampled_from("ab. !?;。！？；\n茶海ทあ𠮷é　�"), max_size=40)
+texts = st.text(st.sampled_from("ab. !?;。！？；\n茶海ทあ𠮷é　�"), max_size=200)
 documents = st.lists(texts, max_size=5)
 
 
@@ -29,7 +30,7 @@ def cut(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> list[str]:
 @given(documents)
 def test_lines(documents: list[str]) -> None:
     data, offsets = buffers(documents)
-    starts, document_lines = lines.line_offsets(data, offsets)
+    starts, document_lines = lines.line_offsets(text_bits(data).newlines, offsets)
     found = [line.removesuffix("\n") for line in cut(data, starts)]
     for number, text in enumerate(documents):
         here = found[document_lines[number] : document_lines[number + 1]]
@@ -39,8 +40,8 @@ def test_lines(documents: list[str]) -> None:
 @given(documents)
 def test_sentences(documents: list[str]) -> None:
     data, offsets = buffers(documents)
-    starts, _ = lines.line_offsets(data, offsets)
-    pieces, line_pieces = lines.sentence_offsets(data, starts)
+    starts, _ = lines.line_offsets(text_bits(data).newlines, offsets)
+    pieces, line_pieces = lines.sentence_offsets(text_bits(data).ends, starts)
     found = cut(data, pieces)
     for number, line in enumerate(cut(data, starts)):
         assert found[line_pieces[number] : line_pieces[number + 1]] == plain.sentences(line)
@@ -49,7 +50,7 @@ def test_sentences(documents: list[str]) -> None:
 @given(documents)
 def test_equal_lines_have_equal_hashes_and_others_do_not(documents: list[str]) -> None:
     data, offsets = buffers(documents)
-    starts, _ = lines.line_offsets(data, offsets)
+    starts, _ = lines.line_offsets(text_bits(data).newlines, offsets)
     named: dict[str, int] = {}
     hashes = lines.line_hashes(data, starts)
     for line, value in zip(cut(data, starts), hashes.tolist(), strict=True):
@@ -60,7 +61,7 @@ def test_equal_lines_have_equal_hashes_and_others_do_not(documents: list[str]) -
 @given(documents, st.integers(0, 20))
 def test_dense_lines(documents: list[str], tokens: int) -> None:
     data, offsets = buffers(documents)
-    starts, _ = lines.line_offsets(data, offsets)
+    starts, _ = lines.line_offsets(text_bits(data).newlines, offsets)
     counts = np.full(len(starts) - 1, tokens)
-    found = lines.dense_lines(data, starts, counts).tolist()
+    found = lines.dense_lines(data, text_bits(data).odd, starts, counts).tolist()
     assert found == [plain.is_dense(line, tokens) for line in cut(data, starts)]

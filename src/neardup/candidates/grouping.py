@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.grouping import pairs_within_groups
+from neardup.kernels.key_order import in_order_of_keys, shared_keys
 
 Rows = NDArray[np.int64]
 
@@ -31,7 +32,10 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     """
     rows, starts = _groups(rows, keys)
     left, right = pairs_within_groups(rows, starts, HOT, REACH)
-    return added_up(left, right, np.ones(left.size, np.int64))
+    pairs = np.sort(left << 32 | right)
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    shared = np.diff(firsts, append=pairs.size)
+    return pairs[firsts] >> 32, pairs[firsts] & 0xFFFFFFFF, shared
 
 
 def added_up(left: Rows, right: Rows, shared: Rows) -> tuple[Rows, Rows, Rows]:
@@ -87,18 +91,9 @@ def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
 def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     """Rows sorted by (key, row), and where each key's rows start, with the end of all as last.
 
-    Only keys that several rows have: most have one, and are not worth the second sort.
+    Only keys that several rows have.
     """
-    order = np.argsort(keys)
-    repeats = np.flatnonzero(np.diff(keys[order]) == 0)
-    shared = np.zeros(keys.size, bool)
-    shared[repeats] = shared[repeats + 1] = True
-    rows, keys = rows[order[shared]], keys[order[shared]]
-    order = np.lexsort((rows, keys))
-    changes = np.flatnonzero(np.diff(keys)) + 1
-    edges = [0, *([] if keys.size == 0 else [keys.size])]
-    starts = np.concatenate([edges[:1], changes, edges[1:]]).astype(np.int64)
-    return rows[order], starts
+    return shared_keys(*in_order_of_keys(keys, rows))
 
 
 def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:

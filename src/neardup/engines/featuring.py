@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from neardup.engines.features import Features, mapped_features
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.work import in_order_of_keys, read_part
+from neardup.kernels import key_order
 from neardup.methods.base import Method, Survey, Surveys
 from neardup.schemas import COUNTS
 
@@ -31,11 +32,11 @@ def compute_features(
     """The features of the pages read; `earlier` are counts that a survey adds to its own."""
     survey = None
     if isinstance(method, Surveys):
-        survey = _survey(method, spilled, run, list(earlier))
+        survey = _survey(method, method.page_columns, spilled, run, list(earlier))
     parts = run.parts("features", method.feature_schema, compressed=False)
 
     def features_of(item: PartItem) -> tuple[pa.RecordBatch, int]:
-        pages = _pages_of(item)
+        pages = _pages_of(item, method.page_columns)
         text_bytes = pc.sum(pc.binary_length(pages["text"])).as_py() or 0
         return method.features(pages, survey), text_bytes
 
@@ -46,19 +47,25 @@ def compute_features(
     return mapped_features(method.feature_schema, paths, numbers)
 
 
-def _pages_of(item: PartItem) -> pa.RecordBatch:
+def _pages_of(item: PartItem, columns: Sequence[str] | None) -> pa.RecordBatch:
     """The records of a part that became pages (a second use of an id did not)."""
     path, numbers = item
-    part = read_part(path)
+    part = read_part(path, columns)
     return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
 
 
-def _survey(method: Surveys, spilled: Spilled, run: Run, earlier: list[pa.RecordBatch]) -> Survey:
+def _survey(
+    method: Surveys,
+    columns: Sequence[str] | None,
+    spilled: Spilled,
+    run: Run,
+    earlier: list[pa.RecordBatch],
+) -> Survey:
     """What the method counts over all pages; all counts stay in the work folder."""
     parts = run.parts("survey", COUNTS, compressed=False)
 
     def survey_part(item: PartItem) -> tuple[pa.RecordBatch, int]:
-        return in_order_of_keys(method.survey(_pages_of(item))), 0
+        return in_order_of_keys(method.survey(_pages_of(item, columns))), 0
 
     def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
         return add_up(chain(parts.each_range(*cut), earlier), *cut), 0
@@ -99,12 +106,8 @@ def add_up(
         here = (key >= np.uint64(first)) & (key <= np.uint64(last))
         keys.append(key[here])
         counts.append(batch["count"].to_numpy()[here])
-    every_key, every_count = np.concatenate(keys), np.concatenate(counts)
-    order = np.argsort(every_key)
-    in_order = every_key[order]
-    firsts = np.flatnonzero(np.diff(in_order, prepend=~in_order[:1]))
-    sums = np.add.reduceat(every_count[order], firsts) if firsts.size else every_count
-    return pa.record_batch([in_order[firsts], sums], schema=COUNTS)
+    ordered = key_order.in_order_of_keys(np.concatenate(keys), np.concatenate(counts))
+    return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
 
 
 def decidable_pages(method: Method, features: Features) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.engines.json_lines import json_lines
 from neardup.engines.stages import Stage
 from neardup.errors import OutputError
 
@@ -90,27 +91,11 @@ def _write_parquet(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBat
 
 def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
     rows = 0
-    lines = _lines_with_evidence if "evidence" in schema.names else _lines
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with path.open("wb") as file:
         for batch in batches:
-            file.writelines(lines(batch))
+            file.writelines(json_lines(batch, ready=("evidence",)))
             rows += batch.num_rows
     return rows
-
-
-_as_json = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def _lines(batch: pa.RecordBatch) -> Iterator[str]:
-    for row in batch.to_pylist():
-        yield _as_json(row) + "\n"
-
-
-def _lines_with_evidence(batch: pa.RecordBatch) -> Iterator[str]:
-    """Evidence is JSON already: it goes in as it is."""
-    others = batch.drop_columns(["evidence"]).to_pylist()
-    for row, evidence in zip(others, batch["evidence"].to_pylist(), strict=True):
-        yield f'{_as_json(row)[:-1]}, "evidence": {evidence}}}\n'
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ import xxhash
 from neardup.engines.stages import Stage
 from neardup.engines.threads import ordered_map
 from neardup.errors import OutputError
+from neardup.kernels import key_order
 
 Item = TypeVar("Item")
 
@@ -151,8 +152,10 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.RecordBatc
 def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows by their column "key", as `Parts.each_range` needs them."""
     keys = batch["key"].to_numpy()
-    in_order = keys.size < 2 or (keys[1:] >= keys[:-1]).all()
-    return batch if in_order else batch.take(pa.array(np.argsort(keys)))
+    if keys.size < 2 or (keys[1:] >= keys[:-1]).all():
+        return batch
+    order = key_order.in_order_of_keys(keys, np.arange(keys.size))[1]
+    return batch.take(pa.array(order))
 
 
 @contextmanager

@@ -9,45 +9,44 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.bits import Bits, count_bits, next_set
 from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, mix
 
-NEWLINE, SPACE, STOP = 10, 32, 46
-EXCLAMATION, QUESTION, SEMICOLON = 33, 63, 59
-
-# Bytes that can be the last of a mark that ends a sentence: . ! ? ; and those of 。 ！ ？ ；
-MAY_END = np.zeros(256, np.uint8)
-MAY_END[[STOP, EXCLAMATION, QUESTION, SEMICOLON, 0x82, 0x81, 0x9F, 0x9B]] = 1
+NEWLINE = 10
 
 
 @kernel
 def line_offsets(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+    newlines: Bits, offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """`(starts, document_lines)`: where each line of each document starts, with the end of all as
     the last, and where each document's lines start among them. A document of no bytes has none.
     """
     documents = len(offsets) - 1
-    total = 0
-    for document in range(documents):
-        total += offsets[document + 1] > offsets[document]
-        for at in range(offsets[document], offsets[document + 1]):
-            total += data[at] == NEWLINE
-    starts = np.empty(total + 1, np.int64)
+    starts = np.empty(_count(newlines) + documents + 1, np.int64)
     document_lines = np.zeros(documents + 1, np.int64)
     found = 0
     for document in range(documents):
-        begin, end = offsets[document], offsets[document + 1]
-        if end > begin:
-            starts[found] = begin
+        at, end = offsets[document], offsets[document + 1]
+        while at < end:
+            starts[found] = at
             found += 1
-        for at in range(begin, end):
-            if data[at] == NEWLINE:
-                starts[found] = at + 1
+            at = next_set(newlines, at, end) + 1
+            if at == end:  # the last line is empty
+                starts[found] = end
                 found += 1
         document_lines[document + 1] = found
     starts[found] = offsets[documents]
-    return starts, document_lines
+    return starts[: found + 1], document_lines
+
+
+@kernel
+def _count(bits: Bits) -> int:
+    count = 0
+    for word in bits:
+        count += count_bits(word)
+    return count
 
 
 @kernel
@@ -75,63 +74,57 @@ def line_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
 
 @kernel
 def sentence_offsets(
-    data: NDArray[np.uint8], starts: NDArray[np.int64]
+    ends: Bits, starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """`(pieces, line_pieces)`: where each sentence starts, with the end of all as the last, and
     where each line's sentences start among them. Every line has one at least.
     """
     lines = len(starts) - 1
-    room = lines + 1
-    for at in range(starts[0], starts[lines]):
-        room += MAY_END[data[at]]
-    pieces = np.empty(room, np.int64)
+    pieces = np.empty(_count(ends) + lines + 1, np.int64)
     line_pieces = np.zeros(lines + 1, np.int64)
     found = 0
     for line in range(lines):
-        end = starts[line + 1]
-        pieces[found] = starts[line]
-        found += 1
-        for at in range(starts[line], end - 1):
-            if MAY_END[data[at]] and _ends_here(data, at, end):
-                pieces[found] = at + 1
-                found += 1
+        at, end = starts[line], starts[line + 1]
+        while True:
+            pieces[found] = at
+            found += 1
+            at = next_set(ends, at, end - 1) + 1
+            if at >= end:
+                break
         line_pieces[line + 1] = found
     pieces[found] = starts[lines]
     return pieces[: found + 1], line_pieces
 
 
 @kernel
-def _ends_here(data: NDArray[np.uint8], at: int, end: int) -> bool:
-    """Whether the byte at `at` is the last of a mark that ends a sentence."""
-    byte = data[at]
-    if byte == STOP:
-        return at + 1 >= end or data[at + 1] <= SPACE
-    if byte in (EXCLAMATION, QUESTION, SEMICOLON):
-        return True
-    if byte == 0x82:  # 。
-        return at >= 2 and data[at - 1] == 0x80 and data[at - 2] == 0xE3
-    if byte in (0x81, 0x9F, 0x9B):  # ！ ？ ；
-        return at >= 2 and data[at - 1] == 0xBC and data[at - 2] == 0xEF
-    return False
-
-
-@kernel
 def dense_lines(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], tokens: NDArray[np.int64]
+    data: NDArray[np.uint8], odd: Bits, starts: NDArray[np.int64], tokens: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which lines are written in characters rather than words: those where at least half of the
     `tokens` of the line are Han, Kana or Thai by their first byte.
     """
     dense = np.zeros(len(starts) - 1, np.bool_)
     for line in range(len(dense)):
-        characters = 0
-        for at in range(starts[line], starts[line + 1]):
-            byte = data[at]
-            characters += 0xE3 <= byte <= 0xE9 or byte == 0xF0
-            if byte == 0xE0 and at + 1 < starts[line + 1]:
-                characters += 0xB8 <= data[at + 1] <= 0xBB
+        if next_set(odd, starts[line], starts[line + 1]) == starts[line + 1]:
+            continue  # ASCII
+        text = data[starts[line] : starts[line + 1]]
+        characters, others = 0, 0
+        for byte in text:  # the compiler makes vector operations of it
+            characters += ((byte >= 0xE3) & (byte <= 0xE9)) | (byte == 0xF0)
+            others += byte == 0xE0
+        if others:
+            characters += _thai(text)
         dense[line] = characters > 0 and 2 * characters >= tokens[line]
     return dense
+
+
+@kernel
+def _thai(text: NDArray[np.uint8]) -> int:
+    """Characters of Thai and Lao: their first byte is that of many other scripts."""
+    characters = 0
+    for at in range(len(text) - 1):
+        characters += text[at] == 0xE0 and 0xB8 <= text[at + 1] <= 0xBB
+    return characters
 
 
 @kernel

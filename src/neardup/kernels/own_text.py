@@ -13,6 +13,9 @@ from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 Weights = NDArray[np.float64]
+Shingles = NDArray[np.uint32]
+
+ONE = np.uint64(1)
 
 
 @kernel
@@ -120,40 +123,79 @@ def own_shingles(
     """`(shingles, document_shingles, texts)`: at each token of the kept lines the number of the
     tokens from there that make `size` units, as far as there are so many (a shorter one takes
     what is left when none has reached the end); and one number for the whole own text.
+
+    The number of tokens a to b is a polynomial in BASE, that of the first b tokens less that of the
+    first a, in as many powers more, and a 1 before all.
     """
     documents_count = len(documents) - 1
     shingles = np.empty(len(tokens), np.uint32)
     places = np.zeros(documents_count + 1, np.int64)
     texts = np.zeros(documents_count, np.uint64)
-    own = np.empty(len(tokens), np.uint64)
-    units = np.empty(len(tokens), np.int64)
+    powers = np.ones(size + 1, np.uint64)
+    for step in range(size):
+        powers[step + 1] = powers[step] * BASE
+    room = _most_tokens(line_tokens, documents)
+    units, prefixes = np.empty(room, np.uint8), np.zeros(room + 1, np.uint64)
     filled = 0
     for document in range(documents_count):
-        count = 0
+        count, unit = 0, 0  # of every token, or 0 where they differ
+        text, leading = np.uint64(0), np.uint64(1)
         for line in range(documents[document], documents[document + 1]):
             if kept[line] > 0.0:
-                for place in range(line_tokens[line], line_tokens[line + 1]):
-                    own[count] = tokens[place]
-                    units[count] = 1 if dense[line] else 2
+                of_line = 1 if dense[line] else 2
+                unit = of_line if count == 0 or unit == of_line else 0
+                for token in tokens[line_tokens[line] : line_tokens[line + 1]]:
+                    text = text * BASE + token
+                    leading *= BASE
+                    units[count] = of_line
                     count += 1
-        text = np.uint64(count)
-        for at in range(count):
-            text = text * BASE + own[at]
-        texts[document] = mix(text)
-        reached = 0  # by the shingle before
-        for at in range(count):
-            value, total, ahead = np.uint64(1), 0, at
-            while ahead < count and total < size:
-                value = value * BASE + own[ahead]
-                total += units[ahead]
-                ahead += 1
-            if total < size and at > 0 and reached == count:
-                break
-            reached = ahead
-            shingles[filled] = np.uint32(mix(value) >> np.uint64(32)) | np.uint32(1)
-            filled += 1
+                    prefixes[count] = text
+        texts[document] = mix(text + np.uint64(count) * leading)
+        if unit:
+            window = min(-(-size // unit), count)
+            found = min(count - window + 1, count)
+            ends = prefixes[window : window + found]
+            for at in range(found):  # the compiler makes vector operations of it
+                value = ends[at] + (ONE - prefixes[at]) * powers[window]
+                shingles[filled + at] = _shingle(value)
+        else:
+            found = _mixed_shingles(prefixes, units[:count], size, powers, shingles[filled:])
+        filled += found
         places[document + 1] = filled
     return shingles[:filled], places, texts
+
+
+@kernel
+def _most_tokens(line_tokens: Offsets, documents: Offsets) -> int:
+    most = 0
+    for document in range(len(documents) - 1):
+        first, last = documents[document], documents[document + 1]
+        most = max(most, line_tokens[last] - line_tokens[first])
+    return most
+
+
+@kernel
+def _mixed_shingles(
+    prefixes: Hashes, units: NDArray[np.uint8], size: int, powers: Hashes, shingles: Shingles
+) -> int:
+    """Those of words here and characters there; how many there are."""
+    total, ahead, reached = 0, 0, 0  # units and end of the shingle, and the end of the one before
+    for at in range(len(units)):
+        while ahead < len(units) and total < size:
+            total += int(units[ahead])
+            ahead += 1
+        if total < size and at > 0 and reached == len(units):
+            return at
+        reached = ahead
+        value = prefixes[ahead] + (ONE - prefixes[at]) * powers[ahead - at]
+        shingles[at] = _shingle(value)
+        total -= int(units[at])
+    return len(units)
+
+
+@kernel
+def _shingle(value: np.uint64) -> np.uint32:
+    return np.uint32(mix(value) >> np.uint64(32)) | np.uint32(1)
 
 
 @kernel

@@ -61,6 +61,9 @@ class Method(ABC):
     compares_all: ClassVar[bool] = False  # its keys rule out nothing: a page is compared with all
     surveys_all: ClassVar[bool] = False  # its survey is of all pages, not of the pages of a site
 
+    # The columns of `schemas.PAGES` that `features` and `survey` read; None: any of them.
+    page_columns: ClassVar[Sequence[str] | None] = None
+
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
 

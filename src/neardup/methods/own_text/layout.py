@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
 from neardup.kernels import lines
+from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.methods.own_text.ragged import ragged
 from neardup.model import BlockKind, Region
 from neardup.text.normalise import string_buffers
 
-FURNITURE_REGIONS = (Region.NAV, Region.FOOTER)
+IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
 
 
 @dataclass(frozen=True)
@@ -22,32 +25,51 @@ class Layout:
     """The lines of a batch of pages."""
 
     data: NDArray[np.uint8]
+    bits: TextBits
     starts: NDArray[np.int64]  # of each line in the data
     documents: NDArray[np.int64]  # the first line of each page
-    hashes: NDArray[np.uint64]
     link_shares: NDArray[np.float32]
     menus: NDArray[np.bool_]  # menus, footers and buttons, as the markup says
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: NDArray[np.uint64]  # 0 for a page without a host
 
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """A number for each line."""
+        return lines.line_hashes(self.data, self.starts)
+
 
 def layout(pages: pa.RecordBatch) -> Layout:
     data, offsets = string_buffers(pages["text"])
-    starts, documents = lines.line_offsets(data, offsets)
+    data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
+    bits = text_bits(data)
+    starts, documents = lines.line_offsets(bits.newlines, offsets)
+    link_shares, menus, furniture = _of_markup(pages)
+    hosts = _host_numbers(pages["host"])
+    return Layout(data, bits, starts, documents, link_shares, menus, furniture, hosts)
+
+
+def have_sites(pages: pa.RecordBatch) -> bool:
+    """Whether anything tells a site; texts without host and markup have none."""
+    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages)[2].any())
+
+
+def _of_markup(
+    pages: pa.RecordBatch,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Link shares, menus and furniture: see `Layout`."""
     link_shares = ragged(pages["link_shares"])[0]
     regions, kinds = ragged(pages["regions"])[0], ragged(pages["kinds"])[0]
-    menus = np.isin(regions, FURNITURE_REGIONS) | (kinds == BlockKind.CONTROL)
-    hosts = [
+    menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
+    return link_shares, menus, menus | (link_shares >= 0.5)
+
+
+def _host_numbers(hosts: pa.StringArray) -> NDArray[np.uint64]:
+    """A number for each host, 0 for none; a host has many pages in a batch."""
+    encoded = hosts.dictionary_encode()
+    numbers = [
         xxhash.xxh3_64_intdigest(host.encode()) | 1 if host else 0
-        for host in pages["host"].to_pylist()
+        for host in encoded.dictionary.to_pylist()
     ]
-    return Layout(
-        data,
-        starts,
-        documents,
-        lines.line_hashes(data, starts),
-        link_shares,
-        menus,
-        menus | (link_shares >= 0.5),
-        np.array(hosts, np.uint64),
-    )
+    found: NDArray[np.uint64] = np.array(numbers, np.uint64)[encoded.indices.to_numpy()]
+    return found

@@ -31,7 +31,7 @@ from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.kernels.shingles import mix_all
 from neardup.methods.base import Method, Places, Survey
 from neardup.methods.own_text.evidence import evidence
-from neardup.methods.own_text.layout import Layout, layout
+from neardup.methods.own_text.layout import Layout, have_sites, layout
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.methods.own_text.ragged import lists, ragged
 from neardup.methods.own_text.verdict import RELATIONS, measure, relations
@@ -52,6 +52,7 @@ class OwnText(Method):
     languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
     cost = "linear in text; a verdict costs the two texts"
     chance_pairs = 2
+    page_columns = ("host", "text", "kinds", "regions", "link_shares")
     Options = OwnTextOptions
     options: OwnTextOptions
 
@@ -74,12 +75,15 @@ class OwnText(Method):
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        if not have_sites(pages):
+            return pa.RecordBatch.from_pylist([], COUNTS)
         page = layout(pages)
         keys = site.survey_keys(
             page.hashes, page.documents, page.furniture, page.hosts, self._sites(page)
         )
-        distinct, counts = np.unique(keys, return_counts=True)
-        return pa.record_batch([distinct, counts.astype(np.int64)], schema=COUNTS)
+        keys.sort()
+        firsts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
+        return pa.record_batch([keys[firsts], np.diff(firsts, append=keys.size)], schema=COUNTS)
 
     def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
         """Of a line that is furniture here, too: on other pages it may be none."""
@@ -93,15 +97,15 @@ class OwnText(Method):
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
         o = self.options
         page = layout(pages)
-        pieces, line_pieces = text_lines.sentence_offsets(page.data, page.starts)
-        tokens, piece_tokens = folded_token_hashes(page.data, pieces)
+        pieces, line_pieces = text_lines.sentence_offsets(page.bits.ends, page.starts)
+        tokens, piece_tokens = folded_token_hashes(page.data, pieces, page.bits)
         line_tokens = piece_tokens[line_pieces]
         counts = np.diff(line_tokens)
-        dense = text_lines.dense_lines(page.data, page.starts, counts)
+        dense = text_lines.dense_lines(page.data, page.bits.odd, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
-        repeated = self._counts(page, survey)
+        repeated = self._counts(page, survey if have_sites(pages) else None)
         kept = own_text.weights_on_site(
             weights, told, units, repeated, page.documents, o.power, o.own_share, o.faint
         )
