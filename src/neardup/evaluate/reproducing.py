@@ -153,7 +153,14 @@ def describe_machine() -> str:
     if listing.is_file():
         named = [line for line in listing.read_text().splitlines() if line.startswith("model name")]
         model = named[0].partition(":")[2].strip() if named else model
-    return f"{model}, {cores} cores, {platform.system()}, Python {platform.python_version()}"
+    parts = [model, f"{cores} cores", *_memory(), platform.system()]
+    return ", ".join([*parts, f"Python {platform.python_version()}"])
+
+
+def _memory() -> list[str]:
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return []
+    return [f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"]
 
 
 def _write(out: Path, rows: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
     assert cells(rows[0])[5].endswith("(0.92)")
     report = json.loads((tmp_path / "papers.json").read_text())
     assert report["results"] == rows
-    assert "cores" in report["machine"]
+    assert re.search(r"\d cores, \d+ GiB", report["machine"])
     page = (tmp_path / "papers.html").read_text()
     assert "Santha Sheela &amp; Jaya Kumar" in page
     assert sorted(path.name for path in tmp_path.iterdir()) == ["papers.html", "papers.json"]
