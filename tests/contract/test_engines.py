@@ -77,11 +77,6 @@ def test_same_answer(
     same_answer(method, str(pages), tmp_path, partitions=partitions)
 
 
-@pytest.mark.parametrize("keep", ["first", "newest", "oldest", "canonical"])
-def test_same_page_kept(spark: SparkSession, pages: Path, tmp_path: Path, keep: str) -> None:
-    same_answer("exact", str(pages), tmp_path, keep=keep, partitions=2)
-
-
 def test_same_excerpts_joined(spark: SparkSession, pages: Path, tmp_path: Path) -> None:
     same_answer("own-text", str(pages), tmp_path, contained=True, partitions=2)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from neardup.errors import UsageError
+from neardup.errors import InterruptedRunError, UsageError
 
 EXAMPLE = (
     "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
@@ -188,15 +188,18 @@ def run_on_spark(
 
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
     with shown_progress() as progress:
-        result = run(
-            inputs,
-            out,
-            options=options,
-            against=against,
-            limits=limits,
-            progress=progress,
-            **settings,
-        )
+        try:
+            result = run(
+                inputs,
+                out,
+                options=options,
+                against=against,
+                limits=limits,
+                progress=progress,
+                **settings,
+            )
+        except KeyboardInterrupt:
+            raise InterruptedRunError("interrupted; no result was written") from None
     show_outcome(result)
 
 

@@ -120,7 +120,9 @@ def dedup(
             text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
             storage.write_text(f"{work.result}/summary.json", text)
             put_in_place(work, out)
-    return Result(out)
+    result = Result(out)
+    result.summary = summary  # also where the folder is out of Python's reach
+    return result
 
 
 def _without_order(method: Method) -> Method:

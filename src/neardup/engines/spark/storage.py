@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from neardup.engines.stages import Stages
@@ -31,7 +32,11 @@ class Storage:
         return len(self._system.listStatus(self._path(path))) == 0
 
     def make(self, path: str) -> None:
-        if not self._system.mkdirs(self._path(path)):
+        try:
+            made = self._system.mkdirs(self._path(path))
+        except Py4JJavaError as error:
+            raise OutputError(f"cannot write {path}: {error.java_exception.getMessage()}") from None
+        if not made:
             raise OutputError(f"cannot write {path}: the folder cannot be made")
 
     def delete(self, path: str) -> None:
@@ -76,7 +81,7 @@ class Work:
         A checkpoint: what comes later does not compute them again, also when a machine is lost.
         """
         path = f"{self.folder}/{name}"
-        rows.write.mode("overwrite").parquet(path)
+        rows.write.mode("overwrite").option("compression", "snappy").parquet(path)
         return self.spark.read.schema(rows.schema).parquet(path)
 
 
