@@ -25,6 +25,7 @@ BENCHMARKS = [
     "minhash",
     "index",
     "service",
+    "spark",
 ]
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """# Benchmarks
