@@ -224,6 +224,18 @@ def test_comparing_gives_every_verdict(visit: Any, tmp_path: Path) -> None:
     assert "<b>here</b>" in page.locator(".texts ins").first.inner_text()
 
 
+def test_a_page_with_an_odd_name_keeps_it_in_another_language(visit: Any, service: Service) -> None:
+    odd = "http://odd.example/?a=1&b=%2F#über/茶 //x"
+    add(service.url, [{"id": odd, "text": "A few words under an odd name."}])
+    page = visit(page_of(odd))
+    address = page.url
+    page.get_by_role("link", name="中文").click()
+    assert page.locator("html").get_attribute("lang") == "zh"
+    assert page.url == address
+    assert odd in page.inner_text("main")
+    httpx.delete(f"{service.url}/v1{page_of(odd)}", timeout=30)
+
+
 def test_a_page_is_forgotten(visit: Any, service: Service) -> None:
     add(service.url, [{"id": "to be forgotten", "text": "A few words that nobody will miss."}])
     page = visit(page_of("to be forgotten"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -28,9 +27,14 @@ class Service:
     workers: Workers
 
 
-def running(request: Request) -> Service:
+def service_of(request: Request) -> Service:
     """The service that answers this request."""
     return cast(Service, request.app.state.service)
+
+
+async def running(request: Request) -> Service:
+    """The same for routes; what is not `async` would be sent to a thread."""
+    return service_of(request)
 
 
 Running = Annotated[Service, Depends(running)]
@@ -39,7 +43,7 @@ _BEARER = HTTPBearer(auto_error=False, description="a token; none is needed wher
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 
 
-def access(service: Running, credentials: Credentials) -> Access:
+async def access(service: Running, credentials: Credentials) -> Access:
     """What the bearer of this request's token may do."""
     return service.tokens.access(credentials.credentials if credentials else None)
 
@@ -60,10 +64,10 @@ CallerAccess = Annotated[Access, Depends(access)]
 def needs(needed: Access) -> Any:
     """A dependency of routes that only some callers may use."""
 
-    def check(found: CallerAccess) -> None:
+    async def check(found: CallerAccess) -> None:
         demand(found, needed)
 
-    return Depends(cast(Callable[..., None], check))
+    return Depends(check)
 
 
 READER, WRITER = needs(Access.READ), needs(Access.WRITE)

@@ -8,7 +8,7 @@ from fastapi import HTTPException, Request
 from starlette.responses import Response
 
 from neardup.service.review.rendering import render
-from neardup.service.review.visits import visit
+from neardup.service.review.visits import visit_of
 
 FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
@@ -23,7 +23,7 @@ def wants_page(request: Request) -> bool:
 def error_page(request: Request, problem: HTTPException) -> Response:
     """What went wrong, in words."""
     response = render(
-        visit(request),
+        visit_of(request),
         "error.html",
         problem.status_code,
         phrase=HTTPStatus(problem.status_code).phrase,

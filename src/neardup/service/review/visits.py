@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from neardup.service.problems import Problem
 from neardup.service.review.language import Language, language_of, translator
-from neardup.service.service import Service, running
+from neardup.service.service import Service, service_of
 from neardup.service.tokens import SESSION_SECONDS, Access
 
 SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
@@ -51,9 +51,10 @@ class Visit:
 
     @property
     def here(self) -> str:
-        """The path of this page with its query."""
-        query = self.request.url.query
-        return self.request.url.path + (f"?{query}" if query else "")
+        """The path of this page with its query, encoded as it came: ids may hold any character."""
+        path: bytes = self.request.scope["raw_path"]
+        query: bytes = self.request.scope["query_string"]
+        return (path + b"?" + query if query else path).decode("latin-1")
 
     @property
     def form_token(self) -> str:
@@ -96,9 +97,9 @@ def set_cookie(request: Request, response: Response, name: str, value: str) -> N
     )
 
 
-def visit(request: Request) -> Visit:
+def visit_of(request: Request) -> Visit:
     """The visit that a request is part of, whoever comes."""
-    service = running(request)
+    service = service_of(request)
     return Visit(
         request,
         service,
@@ -108,9 +109,14 @@ def visit(request: Request) -> Visit:
     )
 
 
-def _needs(needed: Access) -> Callable[[Request], Visit]:
-    def check(request: Request) -> Visit:
-        found = visit(request)
+async def visit(request: Request) -> Visit:
+    """The same for routes."""
+    return visit_of(request)
+
+
+def _needs(needed: Access) -> Callable[[Request], Awaitable[Visit]]:
+    async def check(request: Request) -> Visit:
+        found = visit_of(request)
         if found.access < needed:
             raise LoginNeededError(found.here if request.method == "GET" else "/")
         return found
