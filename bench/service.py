@@ -58,7 +58,7 @@ def measure(stores: tuple[str, str], stored: int) -> dict[str, object]:
         with serving(stores[1], workers) as service:
             if workers == 1:
                 measured["batches of 100"] = beside_the_index(stores[0], service, fresh)
-            measured[f"{workers} workers"] = {
+            measured["one worker" if workers == 1 else f"{workers} workers"] = {
                 name: load(service, name, count, fresh) for name, count in REQUESTS.items()
             }
     return measured

@@ -19,6 +19,7 @@ import httpx
 READ, WRITE = "read-token-0123456789", "write-token-0123456789"
 TOKENS = {"NEARDUP_READ_TOKENS": READ, "NEARDUP_WRITE_TOKENS": WRITE}
 PATIENCE = 400.0  # the first start on a busy machine compiles kernels
+PATIENT = ("--timeout", 400)  # for requests that may compile, too
 
 
 @dataclass

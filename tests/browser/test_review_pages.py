@@ -13,7 +13,7 @@ import pytest
 
 from contrast import CONTRAST
 from sample_pages import html, long_html
-from service_process import READ, TOKENS, WRITE, Service, serving
+from service_process import PATIENT, READ, TOKENS, WRITE, Service, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,7 +49,7 @@ def add(url: str, records: list[dict[str, str]], token: str = "") -> None:
     if token:
         headers["Authorization"] = f"Bearer {token}"
     body = "\n".join(json.dumps(record) for record in records)
-    sent = httpx.post(f"{url}/v1/pages", content=body, headers=headers, timeout=120)
+    sent = httpx.post(f"{url}/v1/pages", content=body, headers=headers, timeout=400)
     assert sent.status_code == 200, sent.text
     assert "skipped" not in sent.text
 
@@ -74,9 +74,17 @@ def ferries() -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("review")) as running:
+    with serving(tmp_path_factory.mktemp("review"), *PATIENT) as running:
         add(running.url, ferries())
+        compile_every_method(running)
         yield running
+
+
+def compile_every_method(running: Service) -> None:
+    """So that no page has to wait for it."""
+    asked = {"a": {"text": "Some words."}, "b": {"text": "Other words."}, "method": "all"}
+    sent = httpx.post(f"{running.url}/v1/compare", json=asked, timeout=400)
+    assert sent.status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +102,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     ]
     records.append({"id": "javascript:alert(1)", "url": "javascript:alert(1)", "text": "A link."})
     records += [{"id": f"long {copy}", "title": LONG, "text": f"{LONG} {copy}"} for copy in "ab"]
-    with serving(tmp_path_factory.mktemp("hostile")) as running:
+    with serving(tmp_path_factory.mktemp("hostile"), *PATIENT) as running:
         add(running.url, records)
+        compile_every_method(running)
         for name, text in HOSTILE.items():
             said = {"a": f"{name} a {text}", "b": f"{name} b {text}", "note": text}
             sent = httpx.post(

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service_process import TOKENS, Service, serving
+from service_process import PATIENT, TOKENS, Service, serving
 
 LOW_LIMITS = (
     *("--max-body", "200KB", "--max-page", "50KB", "--max-batch", "5"),
@@ -19,7 +19,7 @@ LOW_LIMITS = (
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Without tokens, as on one's own machine."""
-    with serving(tmp_path_factory.mktemp("service")) as running:
+    with serving(tmp_path_factory.mktemp("service"), *PATIENT) as running:
         yield running
 
 
@@ -34,7 +34,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def http(service: Service) -> Iterator[httpx.Client]:
     """A plain HTTP client of the open service."""
-    with httpx.Client(base_url=service.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=service.url, timeout=400, trust_env=False) as client:
         yield client
 
 

@@ -21,7 +21,7 @@ from service_process import READ, WRITE, Service
 
 @pytest.fixture
 def client(service: Service) -> Iterator[Client]:
-    with Client(service.url) as made:
+    with Client(service.url, timeout=400) as made:
         yield made
 
 
