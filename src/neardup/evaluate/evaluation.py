@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from neardup.evaluate.charts import charts_possible, draw_charts
 from neardup.evaluate.curves import curve
 from neardup.evaluate.metrics import score
 from neardup.evaluate.results import write_page, write_tables
-from neardup.evaluate.running import Contender, Outcome, contenders, run_alone
+from neardup.evaluate.running import Contender, Outcome, contenders, run_alone, scratch
 from neardup.evaluate.truth import LabelledSet, PairTruth, read_set
 from neardup.methods.base import REGISTRY
 
@@ -72,7 +71,7 @@ def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
 def _runs_folder(out: Path, keep: bool, stack: ExitStack) -> Path:
     if keep:
         return out / "runs"
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".runs-", dir=out)))
+    return stack.enter_context(scratch(out / ".runs"))
 
 
 def measure(

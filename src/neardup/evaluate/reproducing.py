@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -19,7 +18,7 @@ from neardup.evaluate.evaluation import clusters_of
 from neardup.evaluate.metrics import score
 from neardup.evaluate.papers import EXPERIMENTS, Experiment, Trial
 from neardup.evaluate.results import POLICY, STYLE
-from neardup.evaluate.running import Contender, run_alone
+from neardup.evaluate.running import Contender, run_alone, scratch
 from neardup.evaluate.synth import write_set
 from neardup.evaluate.truth import read_set
 
@@ -78,8 +77,8 @@ def _run(
     experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
 ) -> Iterator[dict[str, Any]]:
     """One trial: the pages made once, every contender on them."""
-    with tempfile.TemporaryDirectory(prefix=".papers-", dir=out) as place:
-        folder = Path(place) / "set"
+    with scratch(out / ".papers") as place:
+        folder = place / "set"
         pages = max(20, round(trial.pages * fraction))
         write_set(
             folder,
@@ -93,7 +92,7 @@ def _run(
             texts=trial.texts,
         )
         for name in experiment.contending(trial):
-            ours = _measure(Contender.named(name), folder, Path(place))
+            ours = _measure(Contender.named(name), folder, place)
             yield _row(experiment, trial, name, pages, ours)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neardup.engines.output import make_empty
 from neardup.engines.result import Result
 from neardup.errors import UsageError
 from neardup.methods.base import make_method
@@ -59,6 +62,16 @@ def contenders(names: list[str]) -> list[Contender]:
     if not names:
         raise UsageError("name at least one method")
     return [Contender.named(name) for name in dict.fromkeys(names)]
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """An empty folder for some time; what a killed run has left there goes."""
+    make_empty(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:

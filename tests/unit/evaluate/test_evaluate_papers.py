@@ -43,6 +43,7 @@ def test_less_precision_and_more_seconds_fall_short() -> None:
 
 
 def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
+    (tmp_path / ".papers" / "left").mkdir(parents=True)  # by a run that was killed
     rows = reproduce(["word-table"], tmp_path, fraction=0.3)
     assert [(row["method"], row["pages"], row["texts"]) for row in rows] == [
         ("word-table:paper", 30, False),
