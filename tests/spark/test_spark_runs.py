@@ -108,16 +108,13 @@ def halves(folder: Path) -> list[Path]:
     return [write_jsonl(folder / f"{n}.jsonl", part) for n, part in enumerate(parts)]
 
 
-@pytest.mark.parametrize("method", ["own-text", "exact"])
-def test_new_pages_among_those_of_an_earlier_run(
-    spark: SparkSession, tmp_path: Path, method: str
-) -> None:
+def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: Path) -> None:
     first, second = map(str, halves(tmp_path))
     answers = []
     for engine, run in (("local", local.dedup), ("spark", dedup)):
         earlier = tmp_path / f"{engine}-1"
-        run(first, earlier, method=method)
-        answers.append(answer(run(second, tmp_path / engine, method=method, against=earlier)))
+        run(first, earlier)
+        answers.append(answer(run(second, tmp_path / engine, against=earlier)))
         names = {row["id"]: row["cluster"] for row in answer(earlier)["pages"]}
         now = {row["id"]: row["cluster"] for row in answers[-1]["pages"]}
         assert all(now[id_] == name for id_, name in names.items())

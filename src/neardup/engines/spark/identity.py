@@ -27,9 +27,9 @@ class Identified:
     """`pages` has number, place (null for a page of an earlier run) and `PAGE`."""
 
     pages: DataFrame
-    count: int
     dropped: DataFrame  # the places of records that did not become pages
     skipped: DataFrame  # SKIP
+    count: int = 0  # of pages, once they are numbered
 
 
 def settle_identities(records: DataFrame, work: Work) -> Identified:
@@ -44,13 +44,13 @@ def settle_identities(records: DataFrame, work: Work) -> Identified:
     firsts, repeats = ranked.where("nth = 1"), ranked.where("nth > 1")
     if repeats.isEmpty():
         nothing = repeats.select("place")
-        return Identified(firsts.select("place", *PAGE), 0, nothing, skipped)
+        return Identified(firsts.select("place", *PAGE), nothing, skipped)
     renamed = work.keep(_renamed(ranked, repeats), "renamed")
     dropped = repeats.join(renamed, "place", "left_anti")
     again = repeats.join(renamed, "place").withColumn("id", f.col("name"))
     pages = firsts.select("place", *PAGE).unionByName(again.select("place", *PAGE))
     told = _duplicates(dropped, "another record has this id")
-    return Identified(pages, 0, dropped.select("place"), skipped.unionByName(told))
+    return Identified(pages, dropped.select("place"), skipped.unionByName(told))
 
 
 def _order() -> list[Column]:
@@ -83,7 +83,6 @@ def without_earlier(found: Identified, earlier: DataFrame) -> Identified:
     old = earlier.select(f.lit(None).cast("long").alias("place"), *PAGE)
     return Identified(
         found.pages.join(ids, "id", "left_anti").select("place", *PAGE).unionByName(old),
-        0,
         found.dropped.unionByName(seen.select("place")),
         found.skipped.unionByName(_duplicates(seen, "the earlier result has this id")),
     )
@@ -96,7 +95,7 @@ def number_pages(found: Identified, work: Work) -> Identified:
         f.spark_partition_id().alias("part"), row.alias("row"), "place", *PAGE
     )
     pages, count = with_numbers(work.keep(in_order, "result/remembered/pages"))
-    return Identified(pages, count, found.dropped, found.skipped)
+    return Identified(pages, found.dropped, found.skipped, count)
 
 
 def with_numbers(in_order: DataFrame) -> tuple[DataFrame, int]:
