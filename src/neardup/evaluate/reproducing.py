@@ -22,6 +22,7 @@ from neardup.evaluate.running import Contender, run_alone, scratch
 from neardup.evaluate.synth import write_set
 from neardup.evaluate.truth import read_set
 
+FEW = 20  # pages
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (
     "page_precision",
@@ -58,6 +59,7 @@ def reproduce(
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         for experiment in experiments:
+            _warm_up(experiment, out)
             for trial in experiment.trials:
                 for row in _run(experiment, trial, out, fraction, seed):
                     rows.append(row)
@@ -73,13 +75,21 @@ def _experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
+def _warm_up(experiment: Experiment, out: Path) -> None:
+    """Each contender on a few pages: kernels that are not compiled yet would count as its time."""
+    with scratch(out / ".papers") as place:
+        pages = write_set(place / "set", FEW, language=experiment.language, workers=1)
+        for name in experiment.contenders:
+            run_alone(pages, Contender.named(name), place / "result")
+
+
 def _run(
     experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
 ) -> Iterator[dict[str, Any]]:
     """One trial: the pages made once, every contender on them."""
     with scratch(out / ".papers") as place:
         folder = place / "set"
-        pages = max(20, round(trial.pages * fraction))
+        pages = max(FEW, round(trial.pages * fraction))
         write_set(
             folder,
             pages,
