@@ -6,6 +6,7 @@ comes out is a function of those pages and pairs: the order in which pages came 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -209,7 +210,7 @@ def group_pages(
     members = {number: rows[number] for number in numbers}
     groups = cluster(method, members, pairs, judge, joins, graph.said, numbered=_by_id)
     arriving = sorted(((great | beyond) & changed.keys()) - void)  # stored pages stay
-    groups += _joining_great_clusters(session, graph, rows, arriving, judge)
+    _join_great_clusters(session, graph, rows, arriving, judge, groups)
     return groups, {number: rows[number] for group in groups for number in group}
 
 
@@ -237,25 +238,46 @@ def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
     return np.array(hashes, np.int64)
 
 
-def _joining_great_clusters(
+def _join_great_clusters(
     session: Session,
     graph: Graph,
     rows: dict[int, PageRow],
     numbers: Sequence[int],
     judge: Judge,
-) -> list[list[int]]:
-    """New pages, each beside the first page of the cluster that it belongs to."""
-    groups = []
+    groups: list[list[int]],
+) -> None:
+    """Put new pages, each with the first page of the cluster that it belongs to, into `groups`.
+
+    A page is in one group only: all that join one cluster stand together.
+    """
+    group_of = {page: group for group in groups for page in group}
     for number in numbers:
-        best = _best_neighbour(graph, rows, number, set(numbers))
-        if best is None:
+        first = _first_to_join(session, graph, rows, number, set(numbers), judge)
+        if first is None:
             groups.append([number])
-            continue
-        first = session.first_of(rows[best].cluster)
-        rows |= session.pages([first])
-        close = _similarity((number, first), judge([number], [first])[0], graph.joins, graph.said)
-        groups.append([first, number] if close >= 0 else [number])
-    return groups
+        elif first in group_of:
+            insort(group_of[first], number)
+        else:
+            group_of[first] = [first, number]
+            groups.append(group_of[first])
+
+
+def _first_to_join(
+    session: Session,
+    graph: Graph,
+    rows: dict[int, PageRow],
+    number: int,
+    new: set[int],
+    judge: Judge,
+) -> int | None:
+    """The first page of the cluster that a new page joins; None where it stands alone."""
+    best = _best_neighbour(graph, rows, number, new)
+    if best is None:
+        return None
+    first = session.first_of(rows[best].cluster)
+    rows |= session.pages([first])
+    verdict = judge([number], [first])[0]
+    return first if _similarity((number, first), verdict, graph.joins, graph.said) >= 0 else None
 
 
 def _best_neighbour(
