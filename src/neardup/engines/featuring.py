@@ -18,7 +18,7 @@ from neardup.engines.run import Run
 from neardup.engines.work import in_order_of_keys, read_part
 from neardup.kernels import key_order
 from neardup.methods.base import Method, Survey, Surveys
-from neardup.schemas import COUNTS
+from neardup.schemas import COUNTS, PAGES
 
 COUNT_BYTES = 16  # a key and its count
 SURVEYED = "surveyed"  # the folder of the summed counts
@@ -50,7 +50,7 @@ def compute_features(
 def _pages_of(item: PartItem, columns: Sequence[str] | None) -> pa.RecordBatch:
     """The records of a part that became pages (a second use of an id did not)."""
     path, numbers = item
-    part = read_part(path, columns)
+    part = read_part(path, columns, PAGES)
     return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
 
 

@@ -21,6 +21,7 @@ from neardup.schemas import COUNTS, PAGES
 PAGES_FILE = "remembered.parquet"
 SURVEY_FILE = "survey.parquet"
 ROWS_AT_ONCE = 4096
+REPEATED = ["canonical_url", "source"]  # columns whose values repeat; features are hashes
 TAKEN_BYTES = 64_000_000  # of features that are put in order at once, about
 
 
@@ -38,8 +39,8 @@ def remembered_schema(method: Method) -> pa.Schema:
 
 def write_remembered(folder: Path, method: Method, spilled: Spilled, features: Features) -> None:
     """Remember every page of a run."""
-    schema = remembered_schema(method)
-    with pq.ParquetWriter(folder / PAGES_FILE, schema, compression="zstd") as writer:
+    options = {"use_dictionary": REPEATED, "compression": "zstd"}
+    with pq.ParquetWriter(folder / PAGES_FILE, remembered_schema(method), **options) as writer:
         for batch in _rows(method, spilled, features):
             writer.write_batch(batch)
 

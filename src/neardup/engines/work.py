@@ -82,7 +82,7 @@ class Parts:
     def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The parts in order, one at a time, only the named columns."""
         for part in self.listed:
-            yield read_part(self.path(part.number), columns)
+            yield read_part(self.path(part.number), columns, self.schema)
 
     def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
         """What the parts hold of the keys from `first` to `last`, without reading the rest.
@@ -137,15 +137,18 @@ def _checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.RecordBatch:
-    """One part, only the named columns, in the order they are named."""
+def read_part(
+    path: Path, columns: Sequence[str] | None = None, schema: pa.Schema | None = None
+) -> pa.RecordBatch:
+    """One part, only the named columns, in the order they are named; its schema, where known."""
     with pa.OSFile(str(path)) as source:
-        reader = pa.ipc.open_file(source)
         if columns is None:
-            return reader.get_batch(0)
-        fields = [reader.schema.get_field_index(name) for name in columns]
+            return pa.ipc.open_file(source).get_batch(0)
+        if schema is None:
+            schema = pa.ipc.open_file(source).schema
+            source.seek(0)
+        fields = [schema.get_field_index(name) for name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        source.seek(0)
         return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
 
 

@@ -62,6 +62,20 @@ def _put_in_order(keys: Keys, numbers: Numbers) -> None:
 
 
 @kernel
+def _sort(rows: Numbers) -> None:
+    """In place; few rows, as most keys have, one by one."""
+    if len(rows) > FEW:
+        rows[:] = np.sort(rows)
+        return
+    for at in range(1, len(rows)):
+        row, place = rows[at], at
+        while place > 0 and rows[place - 1] > row:
+            rows[place] = rows[place - 1]
+            place -= 1
+        rows[place] = row
+
+
+@kernel
 def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
     """Each key once, in order, with the sum of its counts; the keys given are in order."""
     distinct, sums = np.empty_like(keys), np.empty_like(counts)
@@ -88,7 +102,8 @@ def shared_keys(keys: Keys, rows: Numbers) -> tuple[Numbers, Numbers]:
         while last < len(keys) and keys[last] == keys[first]:
             last += 1
         if last - first > 1:
-            shared[filled : filled + last - first] = np.sort(rows[first:last])
+            shared[filled : filled + last - first] = rows[first:last]
+            _sort(shared[filled : filled + last - first])
             filled += last - first
             groups += 1
             starts[groups] = filled

@@ -28,11 +28,11 @@ def mix(value: np.uint64) -> np.uint64:
 
 
 @kernel
-def mix_all(values: Hashes) -> Hashes:
+def mix_all(values: Hashes | NDArray[np.uint32]) -> Hashes:
     """`mix` of each value."""
     mixed = np.empty(values.size, np.uint64)
     for place in range(values.size):
-        mixed[place] = mix(values[place])
+        mixed[place] = mix(np.uint64(values[place]))
     return mixed
 
 

@@ -110,23 +110,55 @@ def line_counts(
     than `few_pages` pages, of the host or the pages with the same furniture, whichever is more.
     """
     counts = np.ones(len(lines), np.int64)
+    if len(keys) == 0:
+        return counts
+    most = 0
     for document in range(len(hosts)):
+        most = max(most, documents[document + 1] - documents[document])
+    room = np.empty((3, most), np.uint64)
+    for document in range(len(hosts)):
+        begin, end = documents[document], documents[document + 1]
         host = hosts[document]
-        on_host = 1
-        if host:
-            on_host = look_up(starts, keys, key_counts, mix(host ^ HOST_SALT))
-        for line in range(documents[document], documents[document + 1]):
-            if on_host > 1:
-                key = line_key(host, lines[line])
-                counts[line] = look_up(starts, keys, key_counts, key)
-            if on_host >= few_pages:
-                continue
-            for band in range(BANDS):
-                site = sites[document, band]
-                if site:
-                    found = look_up(starts, keys, key_counts, line_key(site, lines[line]))
-                    counts[line] = max(counts[line], found)
+        on_host = look_up(starts, keys, key_counts, mix(host ^ HOST_SALT)) if host else 1
+        if on_host > 1:
+            _take_counts(host, lines[begin:end], starts, keys, key_counts, room, counts[begin:end])
+        if on_host >= few_pages:
+            continue
+        for site in sites[document]:
+            if site:
+                _take_counts(
+                    site, lines[begin:end], starts, keys, key_counts, room, counts[begin:end]
+                )
     return counts
+
+
+@kernel
+def _take_counts(
+    site: np.uint64,
+    lines: Hashes,
+    starts: NDArray[np.uint32],
+    keys: Hashes,
+    key_counts: Offsets,
+    room: Hashes,
+    counts: Offsets,
+) -> None:
+    """The counts of lines of a site, where they are more than those that stand there.
+
+    The table is larger than any cache: all places are read before the first is looked at, so that
+    the memory does not wait for the comparisons. There is a key at least.
+    """
+    wanted, first, key_there = room[0], room[1], room[2]
+    for line in range(len(lines)):
+        wanted[line] = line_key(site, lines[line])
+        first[line] = starts[_range(wanted[line], len(starts) - 1)]
+    for line in range(len(lines)):
+        key_there[line] = keys[min(first[line], np.uint64(len(keys) - 1))]
+    for line in range(len(lines)):
+        if key_there[line] == wanted[line]:
+            counts[line] = max(counts[line], key_counts[first[line]])
+        elif key_there[line] < wanted[line]:  # the keys of a range are in order
+            found = look_up(starts, keys, key_counts, wanted[line])
+            counts[line] = max(counts[line], found)
 
 
 @kernel

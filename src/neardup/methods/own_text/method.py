@@ -151,7 +151,7 @@ class OwnText(Method):
     def _counts(self, page: Layout, survey: Survey | None) -> NDArray[np.int64]:
         """On how many pages of its site each line stands."""
         if survey is None:
-            return np.ones(page.hashes.size, np.int64)
+            return np.ones(page.starts.size - 1, np.int64)
         return site.line_counts(
             page.hashes,
             page.documents,
@@ -166,7 +166,7 @@ class OwnText(Method):
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         shingles, places = ragged(features.column("shingles"))
-        samples = one_permutation(mix_all(shingles.astype(np.uint64)), places, BANDS * ROWS)
+        samples = one_permutation(mix_all(shingles), places, BANDS * ROWS)
         bands = group_hashes(samples, ROWS)
         sentences, sentence_places = ragged(features.column("sentences"))
         rows = np.arange(features.num_rows)
