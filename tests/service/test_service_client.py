@@ -27,8 +27,8 @@ def client(service: Service) -> Iterator[Client]:
 
 def test_the_verbs_of_the_index(client: Client) -> None:
     pages = [
-        html_page(long_html("orchard"), id="client/1", url="http://c1.example/"),
-        html_page(long_html("orchard", edited=True), id="client/2", url="http://c2.example/"),
+        html_page(long_html("渡口"), id="client/1", url="http://c1.example/"),
+        html_page(long_html("渡口", edited=True), id="client/2", url="http://c2.example/"),
     ]
     assert not client.query(pages[0]).known
     first, second = client.add_many(pages)
@@ -44,7 +44,7 @@ def test_the_verbs_of_the_index(client: Client) -> None:
     assert stored.cluster in {cluster.name for cluster in client.clusters(search="client/1")}
     assert client.page("nowhere") is None
     assert client.members("c99999") == []
-    assert "orchard" in (client.text("client/1") or "")
+    assert "渡口" in (client.text("client/1") or "")
     verdicts = client.compare("client/1", "client/2", method="all")
     assert verdicts["own-text"].relation is Relation.NEAR
     assert client.compare(pages[0], "client/1")["own-text"].relation is Relation.SAME
