@@ -116,9 +116,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "its site repeats, and their sentences join pages of one site. With what a host "
             "repeats taken out (site_blocks), and on the same articles as texts, the printed rule "
             "makes next to no such mistakes. SimHash looks at whole pages, so a reprint in another "
-            "template is far away, and pages with much template are near; on texts it comes close "
-            "to what the paper says of it. The paper's duplicates came from searches for 20 "
-            "queries, in groups of unknown size; here an article has up to twelve pages.",
+            "template is far away, and pages with much template are near; on texts it finds most. "
+            "Its chance pairs grow with the square of the pages. The paper's duplicates came from "
+            "searches for 20 queries, in groups of unknown size; here an article has up to twelve "
+            "pages.",
             length="short",
             reprints=NEWS_DUPLICATES / (NEWS_PAGES + NEWS_DUPLICATES),
             forms=False,  # news pages
