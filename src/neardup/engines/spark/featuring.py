@@ -15,15 +15,23 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from neardup.engines.featuring import add_up, survey_from
 from neardup.engines.spark.columns import carried_schema, from_spark, spark_schema, to_spark
 from neardup.engines.spark.identity import Identified
 from neardup.engines.spark.storage import Work
-from neardup.methods.base import AsksSurvey, ClustersAroundCentres, Method, Survey, Surveys
+from neardup.engines.spark.surveying import (
+    as_rows,
+    counted_more_than_once,
+    number_of_counts,
+    pages_of,
+    survey_pages,
+    whole_survey,
+)
+from neardup.methods.base import AsksSurvey, ClustersAroundCentres, Method, Surveys
 from neardup.schemas import COUNTS, PAGES
 
 FOR_EVERY_TASK = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
 CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
-COUNTED = carried_schema(COUNTS)
 ASKED = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
 Pages = Iterable[pa.RecordBatch]
@@ -56,7 +64,7 @@ def compute_features(
     pages = pages.select("place", *PAGES.names)
     if isinstance(method, Surveys):
         with work.stages("survey") as stage:
-            counts = _survey(method, pages, work, earlier_counts)
+            counts = survey_pages(method, pages, work, earlier_counts)
             stage.advance(found.count)
         made = _with_survey(method, pages, counts, found.count, work)
     else:
@@ -75,40 +83,15 @@ def _spark(method: Method) -> Any:
     return spark_schema(features_schema(method))
 
 
-def _survey(method: Surveys, pages: DataFrame, work: Work, earlier: DataFrame | None) -> DataFrame:
-    """What the method counts, added up over all pages."""
-
-    def survey(batches: Pages) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield to_spark(method.survey(_pages_of(batch)))
-
-    counted = pages.mapInArrow(survey, spark_schema(COUNTED))
-    if earlier is not None:
-        counted = counted.unionByName(earlier)
-    added = counted.groupBy("key").agg(f.sum("count").alias("count"))
-    return work.keep(added, "result/remembered/survey")
-
-
-def _pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return from_spark(batch.select(PAGES.names), PAGES)
-
-
 def _with_survey(
     method: Method, pages: DataFrame, counts: DataFrame, total: int, work: Work
 ) -> DataFrame:
-    several = counts.where("count > 1")
-    if several.count() <= FOR_EVERY_TASK:
-        survey = work.spark.sparkContext.broadcast(survey_of(several.toArrow(), total))
+    several = counted_more_than_once(counts)
+    if number_of_counts(several) <= FOR_EVERY_TASK:
+        survey = work.spark.sparkContext.broadcast(whole_survey(several, total))
         step = _feature_step(method, lambda _: survey.value)
         return pages.mapInArrow(step, _spark(method))
-    return _with_asked_counts(method, pages, several, total)
-
-
-def survey_of(counts: pa.Table, pages: int) -> Survey:
-    """A survey of counts as Spark carries them."""
-    keys = counts["key"].to_numpy().view(np.uint64)
-    order = np.argsort(keys)
-    return Survey(pages, keys[order], counts["count"].to_numpy()[order])
+    return _with_asked_counts(method, pages, as_rows(several), total)
 
 
 def _feature_step(method: Method, survey_for: Callable[[pa.RecordBatch], Any]) -> AddFeatures:
@@ -116,7 +99,7 @@ def _feature_step(method: Method, survey_for: Callable[[pa.RecordBatch], Any]) -
 
     def step(batches: Pages) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            features = method.features(_pages_of(batch), survey_for(batch))
+            features = method.features(pages_of(batch), survey_for(batch))
             yield pa.record_batch(
                 [
                     batch["place"],
@@ -146,11 +129,14 @@ def _with_asked_counts(
             chunks = batch["place"].to_numpy() >> CHUNK_BITS
             for chunk in np.unique(chunks):
                 here = batch.filter(pa.array(chunks == chunk))
-                keys = _asked_keys(method, _pages_of(here)).view(np.int64)
+                keys = _asked_keys(method, pages_of(here)).view(np.int64)
                 yield pa.record_batch([np.full(keys.size, chunk), keys], schema=ASKED)
 
     def answer(key: tuple[Any, ...], pages_of_chunk: pa.Table, counts: pa.Table) -> pa.Table:
-        survey = survey_of(counts, total)
+        added = add_up(
+            from_spark(each, COUNTS) for each in counts.select(COUNTS.names).to_batches()
+        )
+        survey = survey_from(total, [added])
         step = _feature_step(method, lambda _: survey)
         batches = pages_of_chunk.combine_chunks().to_batches()
         return pa.Table.from_batches(list(step(batches)), features_schema(method))
