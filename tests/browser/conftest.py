@@ -34,9 +34,13 @@ document.addEventListener("securitypolicyviolation", (event) => {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, started once."""
+    """Debian's Chromium, started once a module.
+
+    No longer, because while playwright runs its event loop does too, and no other test of the
+    process could run one.
+    """
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         _missing("needs Chromium: apt-get install chromium")
