@@ -51,15 +51,21 @@ def added_up(left: Rows, right: Rows, shared: Rows) -> tuple[Rows, Rows, Rows]:
 def without_most_chance_pairs(
     left: Rows, right: Rows, shared: Rows, most: int
 ) -> tuple[Rows, Rows]:
-    """The pairs, without those that share one key only and are not among the first `most` such
-    pairs of both their rows, in an order that follows nothing in the pages.
+    """The pairs that are `worth_judging`."""
+    stays = worth_judging(left, right, shared, most)
+    return left[stays], right[stays]
+
+
+def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> NDArray[np.bool_]:
+    """Which pairs stay: all but those that share one key only and are not among the first `most`
+    such pairs of both their rows, in an order that follows nothing in the pages.
     """
     single = np.flatnonzero(shared == 1)
     mixed = chance_order(left[single], right[single])
     stays = np.ones(left.size, bool)
     for side in (left[single], right[single]):
         stays[single[_ranks(side, mixed) >= most]] = False
-    return left[stays], right[stays]
+    return stays
 
 
 def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:

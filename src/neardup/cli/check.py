@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from neardup.cli.options import Assignments, Inputs, Preset
+
 EXAMPLE = (
     "Examples:  [bold]neardup check crawl.warc.gz --store sqlite:///crawl.db[/bold]   "
     "[bold]my-crawler | neardup check - --store sqlite:///crawl.db --json[/bold]"
@@ -14,14 +16,7 @@ EXAMPLE = (
 
 
 def check(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT...",
-            help="Folders of .html/.txt, .warc(.gz), .jsonl(.gz, .zst), .parquet, globs, remote "
-            "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
-        ),
-    ],
+    inputs: Inputs,
     store: Annotated[
         str,
         typer.Option(
@@ -43,14 +38,8 @@ def check(
             "[default: own-text, or the store's own]"
         ),
     ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="'paper' takes the paper's rule as printed, without our guards."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    preset: Preset = None,
+    set_: Assignments = None,
     no_text: Annotated[
         bool,
         typer.Option(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from neardup.cli.options import Assignments
+
 if TYPE_CHECKING:
     from neardup.model import Verdict
 
@@ -22,10 +24,7 @@ def compare(
     preset: Annotated[
         str, typer.Option(help="'paper' takes the paper's rule as printed, without our guards.")
     ] = "default",
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    set_: Assignments = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Tell what page A is to page B, and why."""

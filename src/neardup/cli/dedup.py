@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from neardup.cli.options import Assignments, Inputs, Preset
 from neardup.errors import InterruptedRunError, UsageError
 
 EXAMPLE = (
@@ -34,14 +35,7 @@ ONLY_SPARK = ("master", "partitions")
 
 
 def dedup(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT...",
-            help="Folders of .html/.txt, .warc(.gz), .jsonl(.gz, .zst), .parquet, globs, remote "
-            "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
-        ),
-    ],
+    inputs: Inputs,
     out: Annotated[str, typer.Option(help="The folder to write the result to.")],
     engine: Annotated[
         str | None,
@@ -53,14 +47,8 @@ def dedup(
         str | None,
         typer.Option(help="How to tell duplicates; see 'neardup methods'. [default: own-text]"),
     ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="'paper' takes the paper's rule as printed, without our guards."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    preset: Preset = None,
+    set_: Assignments = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file with these options; the command line wins.")
     ] = None,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neardup.cli.options import Assignments
+
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
 
@@ -46,10 +48,7 @@ def serve(
     memory: Annotated[str, typer.Option(help="For bodies under way in a process.")] = "512MB",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a request.")] = 60.0,
     method: Annotated[str | None, typer.Option(help="For a new store. [default: own-text]")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
-    ] = None,
+    set_: Assignments = None,
     proxies: Annotated[
         str, typer.Option(help="Addresses of proxies whose X-Forwarded headers count.")
     ] = "127.0.0.1",

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.index.matching import keys_of
-from neardup.index.naming import Naming, name_groups
+from neardup.index.naming import Naming, name_clusters
 from neardup.index.packing import pack, pack_rows, unpack
 from neardup.index.planning import Plan
 from neardup.index.sites import ALL, SURVEYED
@@ -24,9 +24,7 @@ def apply_plan(
 
     `texts` are the new pages, packed; None where they are not kept.
     """
-    naming = name_groups(
-        plan.groups, plan.rows, at, lambda count: session.take_numbers("cluster", count)
-    )
+    naming = name_clusters(session, plan.groups, plan.rows, at)
     _forget_keys(method, session, plan.stale)
     session.drop_edges(plan.stale)
     session.drop_keys(plan.cooled)

@@ -61,15 +61,21 @@ def text(session: Session, id: str) -> Page | None:  # noqa: A002
 
 def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
     """The verdict on two pages that are here."""
-    rows = session.known([a, b])
-    for each in (a, b):
-        if each not in rows:
-            raise UsageError(f"there is no page {each!r} in the index")
+    rows = named_pages(session, a, b)
     features = stored_features(method, session)
     verdict = features.judge([rows[a].number], [rows[b].number]).to_pylist()[0]
     return Verdict(
         Relation(verdict["relation"]), verdict["similarity"], json.loads(verdict["evidence"])
     )
+
+
+def named_pages(session: Session, *ids: str) -> dict[str, PageRow]:
+    """The pages of these ids, or an error that names the one that is not here."""
+    rows = session.known(ids)
+    for each in ids:
+        if each not in rows:
+            raise UsageError(f"there is no page {each!r} in the index")
+    return rows
 
 
 def follow(session: Session, name: str) -> ClusterRow | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from neardup.errors import UsageError
 from neardup.index.answers import Feedback, moment
+from neardup.index.browsing import named_pages
 from neardup.index.grouping import group_pages
 from neardup.index.matching import stored_features
-from neardup.index.naming import name_groups
+from neardup.index.naming import name_clusters
 from neardup.methods.base import Method
 from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session
@@ -16,7 +17,9 @@ def give(
     method: Method, session: Session, a: str, b: str, duplicate: bool, note: str, at: int
 ) -> None:
     """Keep a person's word and cluster the two pages anew."""
-    rows = _pages(session, a, b)
+    if a == b:
+        raise UsageError("feedback is about two pages, not one and the same")
+    rows = named_pages(session, a, b)
     first, second = sorted((a, b))
     session.put_feedback(FeedbackRow(first, second, duplicate, at, note))
     _cluster_anew(method, session, rows, at)
@@ -40,16 +43,6 @@ def everything(session: Session) -> list[Feedback]:
     ]
 
 
-def _pages(session: Session, a: str, b: str) -> dict[str, PageRow]:
-    if a == b:
-        raise UsageError("feedback is about two pages, not one and the same")
-    rows = session.known([a, b])
-    for page in (a, b):
-        if page not in rows:
-            raise UsageError(f"there is no page {page!r} in the index")
-    return rows
-
-
 def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at: int) -> None:
     """Cluster the two pages, and all that hangs together with them."""
     features = stored_features(method, session)
@@ -62,5 +55,4 @@ def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at
         gone=set(),
         judge=features.relations,
     )
-    naming = name_groups(groups, others, at, lambda count: session.take_numbers("cluster", count))
-    naming.apply(session)
+    name_clusters(session, groups, others, at).apply(session)

@@ -11,9 +11,9 @@ from neardup.index.answers import now
 from neardup.index.applying import forget_pages
 from neardup.index.grouping import group_pages
 from neardup.index.matching import stored_features
-from neardup.index.naming import name_groups
+from neardup.index.naming import name_clusters
 from neardup.index.packing import unpack
-from neardup.index.stored_state import ALIASES, StoredState
+from neardup.index.stored_state import ALIASES, StoredState, turn
 from neardup.methods.base import DecidesInOrder, Method
 from neardup.stores.records import Edge, EventRow, PageRow
 from neardup.stores.session import Session
@@ -72,8 +72,7 @@ def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int
     session.put_edges(bridges)
     session.put_events([EventRow(at, row.cluster, "removed", row.id, None) for row in rows])
     _shrink(session, rows, at)
-    naming = name_groups(groups, others, at, lambda count: session.take_numbers("cluster", count))
-    naming.apply(session)
+    name_clusters(session, groups, others, at).apply(session)
 
 
 def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
@@ -125,12 +124,7 @@ def rebuild_state(method: Method, session: Session) -> None:
         return
     session.clear_state()
     state = StoredState(session)
-    after = 0
-    rows: list[PageRow] = []
-    while found := session.pages_after(after, PAGES_AT_ONCE):
-        rows += found
-        after = found[-1].number
-    rows.sort(key=lambda row: (row.time is None, row.time or 0, row.id))
+    rows = sorted(session.every_page(), key=turn)
     for start in range(0, len(rows), PAGES_AT_ONCE):
         batch = rows[start : start + PAGES_AT_ONCE]
         packed = session.content("features", [row.number for row in batch])

@@ -38,6 +38,7 @@ from neardup.index.planning import make_plan
 from neardup.index.settings import settle
 from neardup.methods.base import Method, make_method
 from neardup.model import Cluster, Page, RawPage, Verdict
+from neardup.pages import batches
 from neardup.stores.records import PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store, open_store
@@ -115,8 +116,8 @@ class Index:
 
     def stream(self, pages: Iterable[Input], *, workers: int | None = None) -> Iterator[Answer]:
         """`add_many` for as many pages as there are: answers come as soon as pages are in."""
-        batches = _batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
-        for arrived in ordered_map(self._take_in, batches, workers or default_workers()):
+        some = batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
+        for arrived in ordered_map(self._take_in, some, workers or default_workers()):
             answers = self.store.write(partial(self._add, arrived=arrived))
             yield from (answers[each] for each in arrived.ids)
 
@@ -304,16 +305,3 @@ def _sorted_out(session: Session, arrived: Arrived) -> _Known:
         else:
             rows.append(place)
     return _Known(same, known, rows)
-
-
-def _batches(pages: Iterable[Input], most: int, size: int) -> Iterator[list[Input]]:
-    batch: list[Input] = []
-    held = 0
-    for page in pages:
-        batch.append(page)
-        held += len(page.body) if isinstance(page, RawPage) else page.size
-        if len(batch) == most or held >= size:
-            yield batch
-            batch, held = [], 0
-    if batch:
-        yield batch

@@ -19,7 +19,7 @@ from neardup.candidates.grouping import (
     REACH,
     added_up,
     pairs_sharing_keys,
-    without_most_chance_pairs,
+    worth_judging,
 )
 from neardup.errors import UsageError
 from neardup.index.packing import unpack
@@ -124,10 +124,8 @@ def candidates(method: Method, session: Session, keys: Keys, own: set[int]) -> C
     sides = [np.concatenate([one, other]) for one, other in zip(within, across, strict=True)]
     left, right, shared = added_up(*sides)
     if method.chance_pairs is not None:
-        single = shared == 1
-        kept = without_most_chance_pairs(left, right, shared, method.chance_pairs)
-        chosen = np.isin(left << 32 | right, kept[0] << 32 | kept[1]) | ~single
-        left, right, shared = left[chosen], right[chosen], shared[chosen]
+        stays = worth_judging(left, right, shared, method.chance_pairs)
+        left, right, shared = left[stays], right[stays], shared[stays]
     if bounded:
         left, right = _strongest(left, right, shared, own)
     return Candidates(left, right, cooled)

@@ -67,6 +67,13 @@ def name_groups(
     return naming
 
 
+def name_clusters(
+    session: Session, groups: Sequence[Sequence[int]], pages: Mapping[int, PageRow], at: int
+) -> Naming:
+    """A cluster for each group, with new ones from the store."""
+    return name_groups(groups, pages, at, lambda count: session.take_numbers("cluster", count))
+
+
 def _kept_names(groups: Sequence[Sequence[int]], pages: Mapping[int, PageRow]) -> dict[int, int]:
     claims = [
         (-count, cluster, place)

@@ -26,7 +26,7 @@ from neardup.index.matching import (
 from neardup.index.naming import NONE
 from neardup.index.packing import unpack
 from neardup.index.sites import Sites, doubles, sites_of, survey_of_all, survey_of_sites
-from neardup.index.stored_state import ALIASES, StoredState
+from neardup.index.stored_state import ALIASES, StoredState, turn
 from neardup.methods.base import (
     ClustersAroundCentres,
     DecidesInOrder,
@@ -144,7 +144,7 @@ def _stale(
     before = session.count_pages()
     if not doubles(before, before + arriving):
         return []
-    return [row.number for row in session.pages_after(0, before) if row.number not in gone]
+    return [row.number for row in session.every_page() if row.number not in gone]
 
 
 def _with_stored(
@@ -257,10 +257,7 @@ def keep_edges(
 def _decide_in_order(method: DecidesInOrder, session: Session, plan: Plan) -> None:
     """Page by page in the order of (time, id) within the batch, against the stored state."""
     rows = [plan.rows[number] for number in plan.fresh]
-    order = sorted(
-        range(len(rows)),
-        key=lambda place: (rows[place].time is None, rows[place].time or 0, rows[place].id),
-    )
+    order = sorted(range(len(rows)), key=lambda place: turn(rows[place]))
     ids = pa.array([rows[place].id for place in order], pa.string())
     assert plan.state is not None
     assigned = method.assign(ids, plan.features.take(pa.array(order, pa.int64())), plan.state)

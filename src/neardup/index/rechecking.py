@@ -24,7 +24,7 @@ from neardup.index.answers import Rechecked, now
 from neardup.index.forgetting import rebuild_state
 from neardup.index.grouping import cluster, said_of
 from neardup.index.matching import REJECTED, keys_of
-from neardup.index.naming import name_groups
+from neardup.index.naming import name_clusters
 from neardup.index.packing import pack, pack_rows, unpack
 from neardup.index.planning import sisters_of
 from neardup.methods.base import DecidesInOrder, Method, Surveys
@@ -58,7 +58,7 @@ def recheck(
 
 
 def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> Rechecked:
-    rows = list(_every_row(session))
+    rows = list(session.every_page())
     if not rows:
         return Rechecked(0, 0, 0)
     rows.sort(key=lambda row: row.id.encode())
@@ -79,13 +79,6 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     if isinstance(method, DecidesInOrder):
         rebuild_state(method, session)
     return Rechecked(len(rows), judged.left.size, moved)
-
-
-def _every_row(session: Session) -> Iterator[PageRow]:
-    after = 0
-    while found := session.pages_after(after, PAGES_AT_ONCE):
-        yield from found
-        after = found[-1].number
 
 
 def _in_batches(rows: list[PageRow]) -> Iterator[list[PageRow]]:
@@ -204,6 +197,6 @@ def _regroup(
 
     joining = said.joining(edges, joins)
     groups = cluster(method, pages, joining, judge, joins, said)
-    naming = name_groups(groups, pages, at, lambda count: session.take_numbers("cluster", count))
+    naming = name_clusters(session, groups, pages, at)
     naming.apply(session)
     return len(naming.clusters)

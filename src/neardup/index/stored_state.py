@@ -10,9 +10,15 @@ import json
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from neardup.stores.records import PageRow
 from neardup.stores.session import Session
 
 ALIASES = "index/aliases"  # the map of pages that are gone, to those who stand for them
+
+
+def turn(row: PageRow) -> tuple[bool, int, str]:
+    """When a page is taken: by (time, id), pages without a time last."""
+    return row.time is None, row.time or 0, row.id
 
 
 class StoredMap(MutableMapping[str, Any]):

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from neardup.errors import InputError
-from neardup.model import RawPage, Skip, SkipReason
+from neardup.model import Page, RawPage, Skip, SkipReason
 from neardup.pages.limits import Limits
 
 __all__ = ["Limits", "batches", "read"]
 
-Item = TypeVar("Item", bound=RawPage | Skip)
+Item = TypeVar("Item", bound=RawPage | Page | Skip)
 
 
 def read(
@@ -48,16 +48,27 @@ def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
 def batches(items: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[list[Item]]:
     """Consecutive items in lists of at most so many, and so many bytes of content.
 
-    A page larger than `max_bytes` makes a list of its own; a skip weighs nothing.
+    A page larger than `max_bytes` makes a list of its own; a skip weighs nothing. A list that has
+    its number is given at once, without waiting for another item.
     """
     batch: list[Item] = []
     held = 0
     for item in items:
-        size = len(item.body) if isinstance(item, RawPage) else 0
-        if batch and (len(batch) >= max_pages or held + size > max_bytes):
+        size = _weight(item)
+        if batch and held + size > max_bytes:
             yield batch
             batch, held = [], 0
         batch.append(item)
         held += size
+        if len(batch) >= max_pages:
+            yield batch
+            batch, held = [], 0
     if batch:
         yield batch
+
+
+def _weight(item: RawPage | Page | Skip) -> int:
+    """The bytes of a page; none for a skip."""
+    if isinstance(item, RawPage):
+        return len(item.body)
+    return item.size if isinstance(item, Page) else 0

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.model import RawPage, Relation, Verdict
+from neardup.pages import batches
 from neardup.service.calling import Caller, ServiceError
 from neardup.service.wire import answer_from, page_line, record_from, side_fields
 
@@ -81,7 +82,7 @@ class Client:
 
     def stream(self, pages: Iterable[RawPage], *, dry_run: bool = False) -> Iterator[Answer]:
         """`add_many` for as many pages as there are, some at a time."""
-        for batch in _batches(pages):
+        for batch in batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE):
             body = b"".join(page_line(page) for page in batch)
             response = self._caller.send(
                 "POST",
@@ -201,19 +202,6 @@ class Client:
             "POST", "/v1/pages", params=asked, content=page_line(page), kind="application/json"
         )
         return answer_from(sent.json())
-
-
-def _batches(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
-    batch: list[RawPage] = []
-    held = 0
-    for page in pages:
-        batch.append(page)
-        held += len(page.body)
-        if len(batch) == PAGES_AT_ONCE or held >= BYTES_AT_ONCE:
-            yield batch
-            batch, held = [], 0
-    if batch:
-        yield batch
 
 
 def _page_path(id_: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from neardup.stores.connection import Connection, Row
@@ -11,6 +11,7 @@ from neardup.stores.schema import PARTS
 
 Content = Literal["texts", "features", "surveys"]
 
+PAGES_AT_ONCE = 1_000
 PAGE = ", ".join(PageRow._fields)
 EDGE = ", ".join(Edge._fields)
 CLUSTER = ", ".join(ClusterRow._fields)
@@ -57,6 +58,13 @@ class Session:
         """The next pages in the order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE number > ? ORDER BY number LIMIT ?"
         return [PageRow._make(row) for row in self._db.rows(sql, number, most)]
+
+    def every_page(self) -> Iterator[PageRow]:
+        """All pages in the order of arrival, some at a time."""
+        after = 0
+        while found := self.pages_after(after, PAGES_AT_ONCE):
+            yield from found
+            after = found[-1].number
 
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
         """The pages of some clusters, in the order of arrival."""

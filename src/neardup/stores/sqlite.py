@@ -7,7 +7,6 @@ outlast a power cut. A transaction that was not committed is undone when the fil
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -160,7 +159,7 @@ def _version(raw: sqlite3.Connection) -> int:
 
 def _in_words(error: sqlite3.Error) -> str:
     text = str(error)
-    if re.search("full", text):
+    if "full" in text:
         return "the disk is full; nothing of this batch was stored, what was stored is intact"
     if "locked" in text:
         return f"another process has been writing for {PATIENCE:.0f} seconds; try again"

@@ -1,0 +1,24 @@
+"""Options that several commands have, told in the same words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT...",
+        help="Folders of .html/.txt, .warc(.gz), .jsonl(.gz, .zst), .parquet, globs, remote "
+        "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(help="'paper' takes the paper's rule as printed, without our guards."),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+]
