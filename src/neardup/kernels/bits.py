@@ -91,3 +91,21 @@ def next_set(bits: Bits, at: int, end: int) -> int:
             return min(found, end)
         at += BLOCK
     return end
+
+
+@inlined_kernel
+def next_clear(bits: Bits, at: int, end: int) -> int:
+    """The first place from `at` on whose bit is not set, or `end`."""
+    while at < end:
+        word = ~bits[at >> SHIFT] >> np.uint64(at & LAST)
+        if word:
+            found: int = at + lowest_bit(word)
+            return min(found, end)
+        at = (at | LAST) + 1
+    return end
+
+
+@inlined_kernel
+def is_set(bits: Bits, at: int) -> bool:
+    """Whether the bit of this place is set."""
+    return bool(bits[at >> SHIFT] >> np.uint64(at & LAST) & np.uint64(1))

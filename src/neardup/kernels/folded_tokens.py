@@ -14,20 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import BLOCK, LAST, SHIFT, Bits, lowest_bit, next_set
+from neardup.kernels.ascii_words import count_words, hash_word, hash_words, room_for_words
+from neardup.kernels.bits import Bits, is_set, next_clear, next_set
 from neardup.kernels.data import character_classes
 from neardup.kernels.fold import JOINING, UNCHANGED, fold, folding_table
-from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.jit import inlined_kernel, kernel
 from neardup.kernels.text_bits import TextBits, text_bits
-from neardup.kernels.tokens import (
-    FNV_PRIME,
-    FNV_START,
-    MARK,
-    SINGLE,
-    WORD,
-    mixed,
-    token_hashes,
-)
+from neardup.kernels.tokens import MARK, SINGLE, WORD, mixed, taken_in, token_hashes
 
 Bytes = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
@@ -38,11 +31,7 @@ IN_WORD, IN_SINGLE = 1, 2  # what is being read
 LEFT = -1  # the document is not for this kernel
 NOT_SIMPLE, NO_TOKEN = np.uint64(0), np.uint64(1)  # in `characters`, beside hashes
 FIRST_OF_THREE = 0x800  # the first code point of three bytes
-SHORT = 8  # bytes of a word that are read at once
-AT_ONCE = 256  # words that are hashed together
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-LOWER = np.uint64(0x2020202020202020)
-LOW_BYTE = np.uint64(255)
+FIRST_NOT_ASCII = 0x80
 SPARE = 4096  # tokens that all documents may have beyond what their bytes allow for
 RUN_SPARE = 64  # and one run of letters
 
@@ -69,8 +58,8 @@ def folded_token_hashes(
 
 @cache
 def _characters() -> Hashes:
-    """For each code point of three bytes what it becomes: a token by itself, as its hash before it
-    is mixed; `NO_TOKEN`; or `NOT_SIMPLE`: what stands before or after it counts, too."""
+    """For each code point of three bytes what it becomes: the hash of a token by itself;
+    `NO_TOKEN`; or `NOT_SIMPLE`: what stands before or after it counts, too."""
     folding = folding_table()
     index, pages = character_classes()
     codes = np.arange(FIRST_OF_THREE, 0x10000)
@@ -117,7 +106,7 @@ def _tables() -> tuple[Any, ...]:
 def _code_hashes(codes: Offsets) -> Hashes:
     hashes = np.empty(len(codes), np.uint64)
     for place in range(len(codes)):
-        hashes[place] = _hash_code(FNV_START, codes[place])
+        hashes[place] = mixed(taken_in(np.uint64(0), _bytes_of(codes[place])[0]))
     return hashes
 
 
@@ -147,158 +136,98 @@ def _all_hashes(
     place further.
     """
     counts = np.empty(len(offsets) - 1, np.int64)
-    waiting = np.empty((3, AT_ONCE), np.int64)  # words to be hashed: begin, end, place
-    states = np.empty(AT_ONCE, np.uint64)
-    filled, count = 0, 0  # hashes, words that wait
-    for document in range(len(counts)):
+    borders, contents = room_for_words()
+    filled, document = 0, 0
+    while document < len(counts):
         begin, end = offsets[document], offsets[document + 1]
-        has_odd = next_set(odd, begin, end) < end
+        clean = next_set(odd, begin, offsets[-1])
+        if clean >= end:
+            last = count_words(runs, offsets, document, clean, counts)
+            hash_words(data, runs, begin, offsets[last], borders, contents, hashes[filled:])
+            filled += counts[document:last].sum()
+            document = last
+            continue
         most = end // 2 + document + 1 + SPARE
-        place, start, before = filled, LEFT, np.uint64(0)
-        for block in range(begin >> SHIFT, (end >> SHIFT) + 1):
-            changes, before = _changes(runs, block, begin, end, before)
-            while changes:
-                stop = (block << SHIFT) + lowest_bit(changes)
-                changes &= changes - np.uint64(1)
-                if start == LEFT:
-                    start = stop
-                    continue
-                if not has_odd or next_set(odd, start, stop) == stop:
-                    waiting[0, count], waiting[1, count], waiting[2, count] = start, stop, place
-                    place += 1
-                    count += 1
-                    if count == AT_ONCE:
-                        _hash_waiting(data, waiting, states, hashes)
-                        count = 0
-                    start = LEFT
-                    continue
-                at, place = _hash_simple(data, start, stop, characters, hashes, place)
-                start = LEFT
-                if at < stop:
-                    found = _hash_run(
-                        data,
-                        at,
-                        stop,
-                        plain,
-                        action_index,
-                        action_pages,
-                        starts,
-                        codes,
-                        class_index,
-                        class_pages,
-                        index,
-                        pages,
-                        hashes,
-                        place,
-                    )
-                    place += found
-                    if found == LEFT or place > most - (end - stop) // 2:
-                        place = LEFT
-                        break
-            if place == LEFT:
+        at, place = begin, filled
+        while at < end:
+            at, place = _hash_simple(data, runs, odd, at, end, characters, hashes, place)
+            if at == end:
+                break
+            stop = next_clear(runs, at, end)
+            found = _hash_run(
+                data,
+                at,
+                stop,
+                plain,
+                action_index,
+                action_pages,
+                starts,
+                codes,
+                class_index,
+                class_pages,
+                index,
+                pages,
+                hashes,
+                place,
+            )
+            at, place = stop, place + found
+            if found == LEFT or place > most - (end - stop) // 2:
+                place = LEFT
                 break
         counts[document] = place - filled if place != LEFT else LEFT
         filled += max(counts[document], 0)
-        while count and waiting[2, count - 1] >= filled:
-            count -= 1  # of a document that was left
-    _hash_waiting(data, waiting[:, :count], states, hashes)
-    for place in range(filled):
-        hashes[place] = mixed(hashes[place])
+        document += 1
     return counts
 
 
 @inlined_kernel
-def _changes(
-    runs: Bits, block: int, begin: int, end: int, before: np.uint64
-) -> tuple[np.uint64, np.uint64]:
-    """Where in a block the runs of a document begin and end, and whether one goes on behind it.
-
-    The bit of the byte after the document's last is in the last block."""
-    word, at = runs[block], block << SHIFT
-    if at < begin:
-        word &= ALL << np.uint64(begin - at)
-    if at + BLOCK > end:
-        word &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
-    return word ^ (word << np.uint64(1) | before), word >> np.uint64(LAST)
-
-
-@borrowing_kernel
-def _hash_waiting(data: Bytes, waiting: Offsets, states: Hashes, hashes: Hashes) -> None:
-    """Write the states of the words that wait; their first bytes are taken together."""
-    begins, ends, places = waiting[0], waiting[1], waiting[2]
-    states = states[: len(begins)]
-    for word in range(len(states)):
-        states[word] = _first_bytes(data, begins[word])
-    for word in range(len(states)):  # the compiler makes vector operations of it
-        content, state = states[word], FNV_START
-        for step in range(SHORT):
-            after = (state ^ (content & LOW_BYTE)) * FNV_PRIME
-            state = after if step < ends[word] - begins[word] else state
-            content >>= np.uint64(8)
-        states[word] = state
-    for word in range(len(states)):
-        state = states[word]
-        for at in range(begins[word] + SHORT, ends[word]):
-            state = (state ^ np.uint64(data[at] | 0x20)) * FNV_PRIME
-        hashes[places[word]] = state
-
-
-@inlined_kernel
-def _first_bytes(data: Bytes, at: int) -> np.uint64:
-    """Eight bytes, letters in lower case: that is one more bit, which digits have already."""
-    word = np.uint64(0)
-    if at + SHORT <= len(data):
-        base = np.uint64(at)
-        for step in range(SHORT):  # the compiler makes one load of it
-            word |= np.uint64(data[base + np.uint64(step)]) << np.uint64(8 * step)
-    else:
-        for step in range(len(data) - at):
-            word |= np.uint64(data[at + step]) << np.uint64(8 * step)
-    return word | LOWER
-
-
-@inlined_kernel
-def _hash_word(data: Bytes, at: int, stop: int) -> np.uint64:
-    """The state after a word of ASCII letters and digits."""
-    state = FNV_START
-    word = _first_bytes(data, at)
-    for step in range(SHORT):  # no branch on its length, which cannot be foretold
-        after = (state ^ (word & LOW_BYTE)) * FNV_PRIME
-        state = after if at + step < stop else state
-        word >>= np.uint64(8)
-    for place in range(at + SHORT, stop):
-        state = (state ^ np.uint64(data[place] | 0x20)) * FNV_PRIME
-    return state
-
-
-@inlined_kernel
 def _hash_simple(
-    data: Bytes, at: int, stop: int, characters: Hashes, hashes: Hashes, place: int
+    data: Bytes,
+    runs: Bits,
+    odd: Bits,
+    at: int,
+    end: int,
+    characters: Hashes,
+    hashes: Hashes,
+    place: int,
 ) -> tuple[int, int]:
     """Write the hashes of words and characters as far as each is a token by itself; where that
     ends, and the place after the last. The token before a character that may join it is left, too.
     """
     token = at  # where the last token begins, if it ends at `at`
-    while at < stop:
-        begin, last = at, NO_TOKEN
-        while at < stop and 48 <= data[at] <= 122:
-            at += 1
-        if at > begin:
-            token = begin
-            hashes[place] = _hash_word(data, begin, at)
-            place += 1
-            continue
-        while at + 3 <= stop and data[at] & 0xF0 == 0xE0:
-            character = characters[_code_of_three(data, np.uint64(at))]
-            if character == NOT_SIMPLE:
+    while at < end:
+        begin = at
+        if data[at] >= FIRST_NOT_ASCII:
+            at, place, last = _hash_characters(data, at, end, characters, hashes, place)
+            if at == begin:
                 break
-            hashes[place] = last = character
-            place += int(character != NO_TOKEN)
-            at += 3
-        if at == begin:
+            token = at if last == NO_TOKEN else at - 3
+        elif not is_set(runs, at):
+            at = token = next_set(runs, at, end)
+        elif is_set(odd, at):
             break
-        token = at if last == NO_TOKEN else at - 3
-    return (at, place) if at == stop else (token, place - int(token < at))
+        else:
+            token, at = at, next_set(odd, at, next_clear(runs, at, end))
+            hashes[place] = hash_word(data, token, at)
+            place += 1
+    return (at, place) if at == end else (token, place - int(token < at))
+
+
+@inlined_kernel
+def _hash_characters(
+    data: Bytes, at: int, end: int, characters: Hashes, hashes: Hashes, place: int
+) -> tuple[int, int, np.uint64]:
+    """Write the hashes of characters of three bytes as far as all are simple; where that ends, the
+    place after the last, and what the last became. Whether one is a token decides no branch."""
+    here, there, last = np.uint64(at), np.uint64(place), NO_TOKEN
+    while here + np.uint64(3) <= np.uint64(end) and data[here] & 0xF0 == 0xE0:
+        character = characters[_code_of_three(data, here)]
+        if character == NOT_SIMPLE:
+            break
+        hashes[there] = last = character
+        there += np.uint64(character != NO_TOKEN)
+        here += np.uint64(3)
+    return np.int64(here), np.int64(there), last  # type: ignore[return-value]
 
 
 @inlined_kernel
@@ -326,10 +255,10 @@ def _hash_run(
     hashes: Hashes,
     place: int,
 ) -> int:
-    """Write the hashes of one document from `place` on, not yet mixed; how many, or `LEFT`."""
+    """Write the hashes of one run from `place` on; how many, or `LEFT`."""
     first_place = place
     spare = RUN_SPARE - 1
-    state = FNV_START  # of the token being read; FNV_START between tokens
+    state, eight, bits = np.uint64(0), np.uint64(0), 0  # of the token being read; 0 between tokens
     token = 0  # nothing, IN_WORD, or IN_SINGLE: a character and its marks
     while at < end:
         folded = plain[data[at]]
@@ -337,10 +266,13 @@ def _hash_run(
             # No branch on whether a token goes on: it cannot be foretold, and costs more than all
             # the rest. The hash is written at every step and stays when its token ends.
             is_word = int(folded > SEPARATOR)
-            hashes[place] = state
+            hashes[place] = _state_at_end(state, eight)
             place += token & ~is_word
-            mask = np.uint64(-is_word)
-            state = ((state ^ np.uint64(folded)) * FNV_PRIME & mask) | (FNV_START & ~mask)
+            state &= np.uint64(-is_word)
+            eight = (eight | np.uint64(folded) << np.uint64(bits)) & np.uint64(-is_word)
+            bits = (bits + 8) & -is_word
+            if bits == 64:
+                state, eight, bits = taken_in(state, eight), np.uint64(0), 0
             token = is_word
             at += 1
             continue
@@ -370,10 +302,9 @@ def _hash_run(
                 role = int(pages[int(index[code >> 8]) << 8 | code & 255]) >> 4 & 7
                 goes_on = token and (role == MARK or (role == WORD and token == IN_WORD))
                 if token and not goes_on:
-                    hashes[place] = state
+                    hashes[place] = _state_at_end(state, eight)
                     place += 1
-                    token = 0
-                    state = FNV_START
+                    state, eight, bits, token = np.uint64(0), np.uint64(0), 0, 0
                 if not goes_on:
                     if role not in (WORD, SINGLE):
                         continue
@@ -382,35 +313,53 @@ def _hash_run(
                         spare -= 1
                         if spare < 0:
                             return LEFT
-                state = _hash_code(state, code)
+                state, eight, bits = _code_taken_in(state, eight, bits, code)
         else:
             at += 1
         if token == IN_SINGLE and at < end and plain[data[at]] >= SEPARATOR:
-            hashes[place] = state
+            hashes[place] = _state_at_end(state, eight)
             place += 1
-            token = 0
-            state = FNV_START
+            state, eight, bits, token = np.uint64(0), np.uint64(0), 0, 0
     if token:
-        hashes[place] = state
+        hashes[place] = _state_at_end(state, eight)
         place += 1
+    for each in range(first_place, place):
+        hashes[each] = mixed(hashes[each])
     return place - first_place
 
 
-@borrowing_kernel
-def _hash_code(state: np.uint64, code: int) -> np.uint64:
-    """The state after the UTF-8 bytes of a code point."""
+@inlined_kernel
+def _state_at_end(state: np.uint64, eight: np.uint64) -> np.uint64:
+    """The state of a token that ends; no byte of a token is 0."""
+    return taken_in(state, eight) if eight else state
+
+
+@inlined_kernel
+def _code_taken_in(
+    state: np.uint64, eight: np.uint64, bits: int, code: int
+) -> tuple[np.uint64, np.uint64, int]:
+    """The state and the bytes that wait, `bits` of them, after one more code point."""
+    content, size = _bytes_of(code)
+    eight |= content << np.uint64(bits)
+    bits += 8 * size
+    if bits < 64:
+        return state, eight, bits
+    return taken_in(state, eight), content >> np.uint64(8 * size - (bits - 64)), bits - 64
+
+
+@inlined_kernel
+def _bytes_of(code: int) -> tuple[np.uint64, int]:
+    """The UTF-8 bytes of a code point, the first lowest, and how many."""
     if code < 0x80:
-        return (state ^ np.uint64(code)) * FNV_PRIME
+        return np.uint64(code), 1
+    last = 0x80 | code & 0x3F
     if code < 0x800:
-        state = (state ^ np.uint64(0xC0 | code >> 6)) * FNV_PRIME
-        return (state ^ np.uint64(0x80 | code & 0x3F)) * FNV_PRIME
+        return np.uint64(0xC0 | code >> 6 | last << 8), 2
+    middle = 0x80 | code >> 6 & 0x3F
     if code < 0x10000:
-        state = (state ^ np.uint64(0xE0 | code >> 12)) * FNV_PRIME
-    else:
-        state = (state ^ np.uint64(0xF0 | code >> 18)) * FNV_PRIME
-        state = (state ^ np.uint64(0x80 | code >> 12 & 0x3F)) * FNV_PRIME
-    state = (state ^ np.uint64(0x80 | code >> 6 & 0x3F)) * FNV_PRIME
-    return (state ^ np.uint64(0x80 | code & 0x3F)) * FNV_PRIME
+        return np.uint64(0xE0 | code >> 12 | middle << 8 | last << 16), 3
+    second = 0x80 | code >> 12 & 0x3F
+    return np.uint64(0xF0 | code >> 18 | second << 8 | middle << 16 | last << 24), 4
 
 
 def _documents(data: Bytes, offsets: Offsets, which: Offsets) -> tuple[Bytes, Offsets]:

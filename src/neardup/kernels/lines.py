@@ -145,8 +145,7 @@ def line_starts(
             end = begin + most
             while end > begin and data[end] & 0xC0 == 0x80:
                 end -= 1
-        for at in range(begin, end):
-            text[filled] = data[at]
-            filled += 1
+        text[filled : filled + end - begin] = data[begin:end]
+        filled += end - begin
         ends[number + 1] = filled
     return text[:filled], ends

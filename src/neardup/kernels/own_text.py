@@ -16,6 +16,7 @@ Weights = NDArray[np.float64]
 Shingles = NDArray[np.uint32]
 
 ONE = np.uint64(1)
+AT_ONCE = 512  # shingles that are made together: what that takes stays near the processor
 
 
 @kernel
@@ -124,42 +125,37 @@ def own_shingles(
     tokens from there that make `size` units, as far as there are so many (a shorter one takes
     what is left when none has reached the end); and one number for the whole own text.
 
-    The number of tokens a to b is a polynomial in BASE, that of the first b tokens less that of the
-    first a, in as many powers more, and a 1 before all.
+    The number of some tokens is a polynomial in BASE with a 1 before all.
     """
     documents_count = len(documents) - 1
     shingles = np.empty(len(tokens), np.uint32)
     places = np.zeros(documents_count + 1, np.int64)
     texts = np.zeros(documents_count, np.uint64)
-    powers = np.ones(size + 1, np.uint64)
-    for step in range(size):
-        powers[step + 1] = powers[step] * BASE
     room = _most_tokens(line_tokens, documents)
-    units, prefixes = np.empty(room, np.uint8), np.zeros(room + 1, np.uint64)
+    powers = _powers(max(room, size))
+    own, units = np.empty(room, np.uint64), np.empty(room, np.uint8)
+    values, spare = np.empty(AT_ONCE + size, np.uint64), np.empty(AT_ONCE + size, np.uint64)
     filled = 0
     for document in range(documents_count):
         count, unit = 0, 0  # of every token, or 0 where they differ
-        text, leading = np.uint64(0), np.uint64(1)
         for line in range(documents[document], documents[document + 1]):
             if kept[line] > 0.0:
                 of_line = 1 if dense[line] else 2
                 unit = of_line if count == 0 or unit == of_line else 0
-                for token in tokens[line_tokens[line] : line_tokens[line + 1]]:
-                    text = text * BASE + token
-                    leading *= BASE
-                    units[count] = of_line
-                    count += 1
-                    prefixes[count] = text
-        texts[document] = mix(text + np.uint64(count) * leading)
+                some = tokens[line_tokens[line] : line_tokens[line + 1]]
+                _copy(some, own[count:], of_line, units[count:])
+                count += len(some)
+        texts[document] = _text_number(own[:count], powers)
         if unit:
             window = min(-(-size // unit), count)
             found = min(count - window + 1, count)
-            ends = prefixes[window : window + found]
-            for at in range(found):  # the compiler makes vector operations of it
-                value = ends[at] + (ONE - prefixes[at]) * powers[window]
-                shingles[filled + at] = _shingle(value)
+            for first in range(0, found, AT_ONCE):
+                last = min(first + AT_ONCE, found)
+                some = own[first : last + window - 1]
+                numbers = _polynomials(some, window, powers, values, spare)
+                _write_shingles(numbers, powers[window], shingles[filled + first : filled + last])
         else:
-            found = _mixed_shingles(prefixes, units[:count], size, powers, shingles[filled:])
+            found = _mixed_shingles(own[:count], units[:count], size, powers, shingles[filled:])
         filled += found
         places[document + 1] = filled
     return shingles[:filled], places, texts
@@ -175,10 +171,78 @@ def _most_tokens(line_tokens: Offsets, documents: Offsets) -> int:
 
 
 @kernel
+def _copy(tokens: Hashes, own: Hashes, unit: int, units: NDArray[np.uint8]) -> None:
+    for at in range(len(tokens)):  # the compiler makes vector operations of it
+        own[at] = tokens[at]
+    for at in range(len(tokens)):
+        units[at] = unit
+
+
+@kernel
+def _powers(highest: int) -> Hashes:
+    powers = np.ones(highest + 1, np.uint64)
+    for step in range(highest):
+        powers[step + 1] = powers[step] * BASE
+    return powers
+
+
+@kernel
+def _text_number(tokens: Hashes, powers: Hashes) -> np.uint64:
+    value = powers[len(tokens)]
+    for place in range(len(tokens)):  # the compiler makes vector operations of it
+        value += tokens[place] * powers[place]
+    return mix(value)
+
+
+@kernel
+def _polynomials(
+    tokens: Hashes, window: int, powers: Hashes, values: Hashes, spare: Hashes
+) -> Hashes:
+    """The polynomials of all runs of `window` tokens, at least one: those of runs twice as long
+    from those of two neighbours, as often as it takes."""
+    bit, width = 1, 1
+    while 2 * bit <= window:
+        bit *= 2
+    numbers = tokens
+    while width < window:
+        bit //= 2
+        _joined(numbers, powers[width], numbers[width : len(tokens) - width + 1], values)
+        numbers, values, spare = values, spare, values
+        width *= 2
+        if window & bit:
+            _joined(numbers, BASE, tokens[width:], numbers)
+            width += 1
+    return numbers
+
+
+@kernel
+def _joined(firsts: Hashes, power: np.uint64, lasts: Hashes, joined: Hashes) -> None:
+    for at in range(len(lasts)):  # the compiler makes vector operations of it
+        joined[at] = firsts[at] * power + lasts[at]
+
+
+@kernel
+def _write_shingles(numbers: Hashes, leading: np.uint64, shingles: Shingles) -> None:
+    for at in range(len(shingles)):  # the compiler makes vector operations of it
+        shingles[at] = _shingle(numbers[at] + leading)
+
+
+@kernel
 def _mixed_shingles(
-    prefixes: Hashes, units: NDArray[np.uint8], size: int, powers: Hashes, shingles: Shingles
+    tokens: Hashes,
+    units: NDArray[np.uint8],
+    size: int,
+    powers: Hashes,
+    shingles: Shingles,
 ) -> int:
-    """Those of words here and characters there; how many there are."""
+    """Those of words here and characters there; how many there are.
+
+    The polynomial of tokens a to b is that of the first b less that of the first a, in as many
+    powers more.
+    """
+    prefixes = np.zeros(len(tokens) + 1, np.uint64)
+    for at in range(len(tokens)):
+        prefixes[at + 1] = prefixes[at] * BASE + tokens[at]
     total, ahead, reached = 0, 0, 0  # units and end of the shingle, and the end of the one before
     for at in range(len(units)):
         while ahead < len(units) and total < size:
@@ -214,36 +278,40 @@ def heaviest_sentences(
     """
     found = np.empty((len(documents) - 1) * most, np.uint64)
     places = np.zeros(len(documents), np.int64)
-    masses = np.empty(most)
+    masses, chosen = np.empty(most), np.empty(most, np.int64)
     filled = 0
     for document in range(len(documents) - 1):
-        first = filled
+        count = 0
         for line in range(documents[document], documents[document + 1]):
             if kept[line] <= 0.0 or most == 0:
                 continue
             unit = 1 if dense[line] else 2
             for piece in range(line_pieces[line], line_pieces[line + 1]):
-                begin, end = piece_tokens[piece], piece_tokens[piece + 1]
-                mass = kept[line] * unit * (end - begin)
-                if unit * (end - begin) < least_units:
+                units = unit * (piece_tokens[piece + 1] - piece_tokens[piece])
+                mass = kept[line] * units
+                if units < least_units or (count == most and mass <= masses[most - 1]):
                     continue
-                if filled - first == most and mass <= masses[most - 1]:
-                    continue
-                value = np.uint64(end - begin)
-                for place in range(begin, end):
-                    value = value * BASE + tokens[place]
-                value = mix(value)
-                if filled - first < most:
-                    filled += 1
-                at = filled - 1
-                while at > first and masses[at - first - 1] < mass:
-                    found[at] = found[at - 1]
-                    masses[at - first] = masses[at - first - 1]
+                count = min(count + 1, most)
+                at = count - 1
+                while at > 0 and masses[at - 1] < mass:
+                    chosen[at] = chosen[at - 1]
+                    masses[at] = masses[at - 1]
                     at -= 1
-                found[at] = value
-                masses[at - first] = mass
+                chosen[at] = piece
+                masses[at] = mass
+        for piece in chosen[:count]:
+            found[filled] = _sentence_number(tokens[piece_tokens[piece] : piece_tokens[piece + 1]])
+            filled += 1
         places[document + 1] = filled
     return found[:filled], places
+
+
+@kernel
+def _sentence_number(tokens: Hashes) -> np.uint64:
+    value = np.uint64(len(tokens))
+    for token in tokens:
+        value = value * BASE + token
+    return mix(value)
 
 
 @kernel

@@ -116,9 +116,9 @@ def _length(text: Sequence[tuple[int, int]], size: int) -> int:
 
 
 def text_hash(page: Sequence[Line]) -> int:
-    """One number for the whole own text."""
+    """One number for the whole own text: its last token is the highest digit."""
     tokens = [token for token, _ in own_tokens(page)]
-    return numbered(len(tokens), tokens)
+    return numbered(1, tokens[::-1])
 
 
 def numbered(first: int, tokens: Sequence[int]) -> int:

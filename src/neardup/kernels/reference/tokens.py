@@ -40,10 +40,12 @@ def role_of(character: str) -> str:
 
 
 def token_hash(token: str) -> int:
-    """FNV-1a, then the finaliser of MurmurHash3."""
-    state = 0xCBF29CE484222325
-    for byte in token.encode():
-        state = (state ^ byte) * 0x100000001B3 % TWO_64
+    """Eight bytes at a time, then the finaliser of MurmurHash3."""
+    state, content = 0, token.encode()
+    for at in range(0, len(content), 8):
+        eight = int.from_bytes(content[at : at + 8], "little")
+        state = (state ^ eight) * 0x9E3779B97F4A7C15 % TWO_64
+        state ^= state >> 32
     state = (state ^ state >> 33) * 0xFF51AFD7ED558CCD % TWO_64
     state = (state ^ state >> 33) * 0xC4CEB9FE1A85EC53 % TWO_64
     return state ^ state >> 33

@@ -33,6 +33,11 @@ class Layout:
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: NDArray[np.uint64]  # 0 for a page without a host
 
+    @property
+    def has_sites(self) -> bool:
+        """Whether anything tells a site; texts without host and markup have none."""
+        return bool(self.hosts.any() or self.furniture.any())
+
     @cached_property
     def hashes(self) -> NDArray[np.uint64]:
         """A number for each line."""
@@ -50,7 +55,7 @@ def layout(pages: pa.RecordBatch) -> Layout:
 
 
 def have_sites(pages: pa.RecordBatch) -> bool:
-    """Whether anything tells a site; texts without host and markup have none."""
+    """As `Layout.has_sites`, without a look at the text."""
     return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages)[2].any())
 
 

@@ -105,7 +105,7 @@ class OwnText(Method):
         units = counts * np.where(dense, 1, 2)
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
-        repeated = self._counts(page, survey if have_sites(pages) else None)
+        repeated = self._counts(page, survey if page.has_sites else None)
         kept = own_text.weights_on_site(
             weights, told, units, repeated, page.documents, o.power, o.own_share, o.faint
         )
