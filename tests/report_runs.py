@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.engines.clustering import TO_KEPT, Clustering
+from neardup.engines.clustering import Clustering
 from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
 from neardup.engines.progress import Silent
@@ -20,7 +20,7 @@ from neardup.engines.work import Parts
 from neardup.methods.base import verdicts
 from neardup.model import Relation
 from neardup.report import write_report
-from neardup.schemas import VERDICTS
+from neardup.schemas import RELATED, VERDICTS
 from page_batches import page_batch
 
 STAGE = Stage("test", Silent())
@@ -117,7 +117,7 @@ def _clustering(pages: int, clusters: Sequence[Sequence[int]]) -> Clustering:
         kept[list(members)] = members[0]
     dropped = int((kept != np.arange(pages)).sum())
     columns = [pa.array(["near"] * dropped, pa.string()), pa.array([0.9] * dropped, pa.float64())]
-    return Clustering(labels, kept, pa.table(columns, schema=TO_KEPT))
+    return Clustering(labels, kept, pa.table(columns, schema=RELATED))
 
 
 def _summary(run: HandmadeRun) -> dict[str, object]:

@@ -57,6 +57,9 @@ VERDICTS = pa.schema(
     ]
 )
 
+# methods/ -> clusters/. The same without the evidence, for pairs that nobody will read about.
+RELATED = pa.schema([VERDICTS.field("relation"), VERDICTS.field("similarity")])
+
 # methods/ -> engines/, the survey step. Equal keys are added up over all pages.
 COUNTS = pa.schema(
     [

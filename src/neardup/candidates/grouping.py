@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.grouping import pairs_within_groups
-from neardup.kernels.key_order import in_order_of_keys, shared_keys
+from neardup.kernels.key_order import in_order, in_order_of_keys, shared_keys
 
 Rows = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     """
     rows, starts = _groups(rows, keys)
     left, right = pairs_within_groups(rows, starts, HOT, REACH)
-    pairs = np.sort(left << 32 | right)
+    pairs = in_order(left << 32 | right)
     firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
     shared = np.diff(firsts, append=pairs.size)
     return pairs[firsts] >> 32, pairs[firsts] & 0xFFFFFFFF, shared

@@ -19,7 +19,6 @@ from neardup.engines.deciding import (
     InPlace,
     Judged,
     judge_in_steps,
-    step_in_place,
 )
 from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
@@ -27,11 +26,9 @@ from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.threads import ordered_map
 from neardup.kernels.union_find import connected_components
-from neardup.methods.base import ClustersAroundCentres, Method
+from neardup.methods.base import ClustersAroundCentres, JudgesInPlace, Method
 from neardup.model import Relation
-from neardup.schemas import VERDICTS
-
-TO_KEPT = pa.schema([VERDICTS.field("relation"), VERDICTS.field("similarity")])
+from neardup.schemas import RELATED
 
 
 @dataclass(frozen=True)
@@ -55,15 +52,16 @@ class JoinRule:
     judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
     relations: Sequence[str]  # the verdicts that join
     sisters: Callable[[Features], NDArray[np.uint64]] | None  # for clusters around a centre
-    in_place: InPlace | None = None  # the same as `judge`, on features where they stand
+    in_place: InPlace | None = None  # the same on features where they stand, without evidence
 
 
 def join_rule(method: Method, *, contained: bool) -> JoinRule:
     """The method's own rule; `contained` joins excerpts to what contains them, too."""
     also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
     relations = sorted(str(relation) for relation in {*method.joins, *also})
+    in_place = method.relate_in_place if isinstance(method, JudgesInPlace) else None
     if not isinstance(method, ClustersAroundCentres):
-        return JoinRule(method.judge, relations, None, step_in_place(method))
+        return JoinRule(method.judge, relations, None, in_place)
     sisters = method.sisters
 
     def all_sisters(features: Features) -> NDArray[np.uint64]:
@@ -72,7 +70,7 @@ def join_rule(method: Method, *, contained: bool) -> JoinRule:
             found[pages] = sisters(batch)
         return found
 
-    return JoinRule(method.judge, relations, all_sisters, step_in_place(method))
+    return JoinRule(method.judge, relations, all_sisters, in_place)
 
 
 def cluster_pages(
@@ -119,7 +117,7 @@ def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run
     def judge(start: int) -> list[pa.RecordBatch]:
         here = slice(start, start + PAIRS_AT_ONCE)
         verdicts = judge_in_steps(rule.judge, features, left[here], right[here], rule.in_place)
-        return [batch.select(TO_KEPT.names) for batch in verdicts]
+        return [batch.select(RELATED.names) for batch in verdicts]
 
     batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)
-    return pa.Table.from_batches(chain.from_iterable(batches), TO_KEPT)
+    return pa.Table.from_batches(chain.from_iterable(batches), RELATED)

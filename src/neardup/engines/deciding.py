@@ -70,7 +70,7 @@ def decide(
         left, right = _candidates(method, features, run)
 
         def judge_pairs(left: Rows, right: Rows) -> pa.RecordBatch:
-            in_place = step_in_place(method)
+            in_place = method.judge_in_place if isinstance(method, JudgesInPlace) else None
             steps = judge_in_steps(method.judge, features, left, right, in_place)
             return pa.concat_batches(steps)
 
@@ -130,11 +130,6 @@ def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows)
     for number in np.union1d(one.batches, other.batches).tolist():
         features.release(number)
     return verdicts
-
-
-def step_in_place(method: Method) -> InPlace | None:
-    """The step of a method that judges features where they stand; None for any other."""
-    return method.judge_in_place if isinstance(method, JudgesInPlace) else None
 
 
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:

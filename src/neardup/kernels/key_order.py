@@ -76,6 +76,29 @@ def _sort(rows: Numbers) -> None:
 
 
 @kernel
+def in_order(numbers: Numbers) -> Numbers:
+    """Numbers from 0 on, sorted: soon, where those of the highest bits are evenly spread."""
+    shift, highest = 0, 0
+    for number in numbers:
+        highest = max(highest, number)
+    while highest >> shift > len(numbers) // A_RANGE:
+        shift += 1
+    starts = np.zeros((highest >> shift) + 2, np.int64)
+    for number in numbers:
+        starts[(number >> shift) + 1] += 1
+    for place in range(len(starts) - 1):
+        starts[place + 1] += starts[place]
+    places, ordered = starts[:-1].copy(), np.empty_like(numbers)
+    for number in numbers:
+        place = places[number >> shift]
+        places[number >> shift] = place + 1
+        ordered[place] = number
+    for place in range(len(starts) - 1):
+        _sort(ordered[starts[place] : starts[place + 1]])
+    return ordered
+
+
+@kernel
 def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
     """Each key once, in order, with the sum of its counts; the keys given are in order."""
     distinct, sums = np.empty_like(keys), np.empty_like(counts)

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.bits import BLOCK, Bits, between_bits, equal_bits
-from neardup.kernels.jit import inlined_kernel, kernel
+from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
 
 Bytes = NDArray[np.uint8]
 Carried = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+
+NONE_BEFORE = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
 
 
 class TextBits(NamedTuple):
@@ -31,29 +33,50 @@ class TextBits(NamedTuple):
 def text_bits(data: Bytes) -> TextBits:
     """The bits of all bytes; of bytes after the last none is set."""
     blocks = len(data) // BLOCK + 1
-    newlines, ends = np.zeros(blocks, np.uint64), np.zeros(blocks, np.uint64)
-    runs, odd = np.zeros(blocks, np.uint64), np.zeros(blocks, np.uint64)
-    before = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
+    newlines, ends = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    runs, odd = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    whole = max(len(data) - 1, 0) // BLOCK  # the byte after a block is read, too
+    before = _write_bits(data, 0, whole, NONE_BEFORE, newlines, ends, runs, odd)
+    rest = np.full(2 * BLOCK + 1, 32, np.uint8)
+    rest[: len(data) - whole * BLOCK] = data[whole * BLOCK :]
+    _write_bits(rest, whole, blocks - whole, before, newlines, ends, runs, odd)
+    return TextBits(newlines, ends, runs, odd)
+
+
+@borrowing_kernel
+def _write_bits(
+    data: Bytes,
+    first: int,
+    blocks: int,
+    before: Carried,
+    newlines: Bits,
+    ends: Bits,
+    runs: Bits,
+    odd: Bits,
+) -> Carried:
+    """Write the bits of so many blocks, the first of which has this number; what is carried on."""
     for number in range(blocks):
         at = number * BLOCK
-        block, first = data, at
-        if at + BLOCK + 1 > len(data):  # the byte after the block is read, too
-            block, first = np.full(BLOCK + 1, 32, np.uint8), 0
-            block[: len(data) - at] = data[at:]
-        newlines[number] = equal_bits(block, first, np.uint8(10))
-        ends[number] = _ascii_ends(block, first)
-        letters = between_bits(block, first, np.uint8(48), np.uint8(57))
-        letters |= between_bits(block, first, np.uint8(65), np.uint8(90))
-        letters |= between_bits(block, first, np.uint8(97), np.uint8(122))
-        high = between_bits(block, first, np.uint8(128), np.uint8(255))
-        odd[number] = high | _removed(block, first)
-        runs[number] = letters | odd[number]
+        place = np.uint64(first + number)
+        lines = equal_bits(data, at, np.uint8(10))
+        letters = between_bits(data, at, np.uint8(48), np.uint8(57))
+        letters |= between_bits(data, at, np.uint8(65), np.uint8(90))
+        letters |= between_bits(data, at, np.uint8(97), np.uint8(122))
+        high = between_bits(data, at, np.uint8(128), np.uint8(255))
+        control = between_bits(data, at, np.uint8(0), np.uint8(31))
+        control |= equal_bits(data, at, np.uint8(127))
+        unusual = high
+        if control != lines:
+            unusual |= _removed(data, at)
+        marks = _ascii_ends(data, at)
         if high:
-            marks, before = _wide_ends(block, first, before)
-            ends[number] |= marks
+            wide, before = _wide_ends(data, at, before)
+            marks |= wide
         else:
-            before = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
-    return TextBits(newlines, ends, runs, odd)
+            before = NONE_BEFORE
+        newlines[place], ends[place] = lines, marks
+        runs[place], odd[place] = letters | unusual, unusual
+    return before
 
 
 @inlined_kernel

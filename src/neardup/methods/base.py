@@ -205,6 +205,11 @@ class JudgesInPlace(Protocol):
     ) -> pa.RecordBatch:
         """What `judge` says (`schemas.VERDICTS`) of each pair of rows."""
 
+    def relate_in_place(
+        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
+    ) -> pa.RecordBatch:
+        """The same without the evidence (`schemas.RELATED`)."""
+
 
 @runtime_checkable
 class ProposesCandidates(Protocol):

@@ -34,9 +34,9 @@ from neardup.methods.own_text.evidence import evidence
 from neardup.methods.own_text.layout import Layout, have_sites, layout
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.methods.own_text.ragged import lists, ragged
-from neardup.methods.own_text.verdict import RELATIONS, measure, relations
+from neardup.methods.own_text.verdict import RELATIONS, Measured, measure, relations
 from neardup.model import Relation
-from neardup.schemas import COUNTS, KEYS, VERDICTS
+from neardup.schemas import COUNTS, KEYS, RELATED, VERDICTS
 
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
@@ -193,15 +193,21 @@ class OwnText(Method):
         """The verdict on each pair of rows of some feature batches."""
         pairs = measure(batches, left, right, self.options)
         said = relations(pairs, self.options)
-        undecided = said == RELATIONS.index(Relation.UNDECIDED)
-        return pa.record_batch(
-            [
-                RELATION_NAMES.take(pa.array(said)),
-                pa.array(pairs.similarity, mask=undecided),
-                evidence(said, pairs, batches, left, right),
-            ],
-            schema=VERDICTS,
-        )
+        reasons = evidence(said, pairs, batches, left, right)
+        return pa.record_batch([*_related(said, pairs), reasons], schema=VERDICTS)
+
+    def relate_in_place(
+        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
+    ) -> pa.RecordBatch:
+        """The verdicts without the reasons."""
+        pairs = measure(batches, left, right, self.options)
+        return pa.record_batch(_related(relations(pairs, self.options), pairs), schema=RELATED)
+
+
+def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:
+    """Relation and similarity, which an undecided pair has none of."""
+    undecided = said == RELATIONS.index(Relation.UNDECIDED)
+    return [RELATION_NAMES.take(pa.array(said)), pa.array(pairs.similarity, mask=undecided)]
 
 
 def _samples(
