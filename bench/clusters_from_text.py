@@ -9,7 +9,7 @@ features, keys, candidates, every candidate judged on exact shingles, clusters a
 "neardup dedup" is the whole run of the engine from a Parquet file to a result folder: reading,
 parsing, spilling, evidence in words, writing. Kernels are compiled before the clock starts. Ratios
 are of processor time, because other work on the machine must not count; wall-clock seconds are told
-as well. Of several runs within ten seconds, at most three, the quickest counts: ours and the peers'.
+as well. Of up to three runs that take ten seconds together the quickest counts, ours and theirs.
 
 Peers that another Python has are found there: NEARDUP_PEERS=/path/to/python[:/another] (text-dedup
 wants other versions of our own dependencies). `bench/peers.py` says how each is used.
@@ -135,7 +135,7 @@ def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | N
 
 def pages_of(texts: list[str]) -> pa.RecordBatch:
     """Texts as pages without markup and host: what the method reads of them."""
-    text = pc.utf8_trim(pa.array(texts, pa.string()), "\n")
+    text = pa.array([text.strip("\n") for text in texts], pa.string())
     data, starts = string_buffers(text)
     lines = line_offsets(text_bits(data).newlines, starts)[1]
     offsets = pa.array(lines, pa.int32())

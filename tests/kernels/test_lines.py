@@ -63,5 +63,5 @@ def test_dense_lines(documents: list[str], tokens: int) -> None:
     data, offsets = buffers(documents)
     starts, _ = lines.line_offsets(text_bits(data).newlines, offsets)
     counts = np.full(len(starts) - 1, tokens)
-    found = lines.dense_lines(data, text_bits(data).odd, starts, counts).tolist()
+    found = lines.dense_lines(text_bits(data).unspaced, starts, counts).tolist()
     assert found == [plain.is_dense(line, tokens) for line in cut(data, starts)]

@@ -14,7 +14,7 @@ from neardup.kernels.reference import bits as plain_bits
 from neardup.kernels.reference import text_bits as plain
 from neardup.kernels.text_bits import text_bits
 
-marks = st.sampled_from(list("ab. !?;。！？；\n茶\x00\x1b\x7fé"))
+marks = st.sampled_from(list("ab. !?;。！？；\n茶ไก\x00\x1b\x7fé"))
 texts = st.text(marks, max_size=200).map(str.encode) | st.binary(max_size=150)
 flags = st.lists(st.booleans() | st.just(False), min_size=1, max_size=200)
 
@@ -29,7 +29,7 @@ def unpacked(words: NDArray[np.uint64], size: int) -> list[bool]:
 @given(texts)
 def test_text_bits(text: bytes) -> None:
     found = text_bits(np.frombuffer(text, np.uint8))
-    kinds = [plain.is_newline, plain.is_end, plain.is_run, plain.is_odd]
+    kinds = [plain.is_newline, plain.is_end, plain.is_run, plain.is_odd, plain.is_unspaced]
     for words, is_kind in zip(found, kinds, strict=True):
         assert unpacked(words, len(text)) == [is_kind(text, at) for at in range(len(text))]
 

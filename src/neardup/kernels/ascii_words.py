@@ -8,7 +8,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import BLOCK, LAST, SHIFT, Bits, count_bits, is_set, lowest_bit
+from neardup.kernels.bits import (
+    ALL,
+    BLOCK,
+    LAST,
+    SHIFT,
+    Bits,
+    count_bits,
+    is_set,
+    lowest_bit,
+    within,
+)
 from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.tokens import EIGHT, mixed, taken_in
 
@@ -18,7 +28,6 @@ Offsets = NDArray[np.int64]
 
 USUAL = 2 * EIGHT  # bytes that hardly a word has more of
 AT_ONCE = 256  # words that are hashed together
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 LOWER = np.uint64(0x2020202020202020)
 
 
@@ -40,7 +49,7 @@ def count_words(runs: Bits, offsets: Offsets, document: int, clean: int, counts:
             break
         count, before = 0, np.uint64(0)
         for block in range(first >> SHIFT, (end >> SHIFT) + 1):
-            word = _within(runs, block, first, end)
+            word = within(runs, block, first, end)
             count += count_bits(word & ~(word << np.uint64(1) | before))
             before = word >> np.uint64(LAST)
         counts[document] = count
@@ -150,17 +159,5 @@ def _changes(
     """Where in a block the runs of a document begin and end, and whether one goes on behind it.
 
     The bit of the byte after the document's last is in the last block."""
-    word = _within(runs, block, begin, end)
+    word = within(runs, block, begin, end)
     return word ^ (word << np.uint64(1) | before), word >> np.uint64(LAST)
-
-
-@inlined_kernel
-def _within(runs: Bits, block: int, begin: int, end: int) -> np.uint64:
-    """The bits of a block from `begin` on and before `end`."""
-    word: np.uint64 = runs[block]
-    at = block << SHIFT
-    if at < begin:
-        word &= ALL << np.uint64(begin - at)
-    if at + BLOCK > end:
-        word &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
-    return word

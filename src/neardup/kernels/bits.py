@@ -20,6 +20,7 @@ Bits = NDArray[np.uint64]
 
 BLOCK = 64
 SHIFT, LAST = 6, 63  # to the number of a block, and to the place in it
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _BYTES = ir.VectorType(ir.IntType(8), BLOCK)
 
 
@@ -103,6 +104,27 @@ def next_clear(bits: Bits, at: int, end: int) -> int:
             return min(found, end)
         at = (at | LAST) + 1
     return end
+
+
+@inlined_kernel
+def within(bits: Bits, block: int, begin: int, end: int) -> np.uint64:
+    """The bits of a block from the place `begin` on and before `end`, which are in it or beyond."""
+    word: np.uint64 = bits[block]
+    at = block << SHIFT
+    if at < begin:
+        word &= ALL << np.uint64(begin - at)
+    if at + BLOCK > end:
+        word &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+    return word
+
+
+@inlined_kernel
+def count_set(bits: Bits, begin: int, end: int) -> int:
+    """How many places from `begin` on and before `end` are set."""
+    count = 0
+    for block in range(begin >> SHIFT, (end >> SHIFT) + 1):
+        count += count_bits(within(bits, block, begin, end))
+    return count
 
 
 @inlined_kernel

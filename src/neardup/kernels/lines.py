@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import Bits, count_bits, next_set
+from neardup.kernels.bits import Bits, count_bits, count_set, next_set
 from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, mix
 
@@ -98,33 +98,16 @@ def sentence_offsets(
 
 @kernel
 def dense_lines(
-    data: NDArray[np.uint8], odd: Bits, starts: NDArray[np.int64], tokens: NDArray[np.int64]
+    unspaced: Bits, starts: NDArray[np.int64], tokens: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which lines are written in characters rather than words: those where at least half of the
     `tokens` of the line are Han, Kana or Thai by their first byte.
     """
     dense = np.zeros(len(starts) - 1, np.bool_)
     for line in range(len(dense)):
-        if next_set(odd, starts[line], starts[line + 1]) == starts[line + 1]:
-            continue  # ASCII
-        text = data[starts[line] : starts[line + 1]]
-        characters, others = 0, 0
-        for byte in text:  # the compiler makes vector operations of it
-            characters += ((byte >= 0xE3) & (byte <= 0xE9)) | (byte == 0xF0)
-            others += byte == 0xE0
-        if others:
-            characters += _thai(text)
+        characters = count_set(unspaced, starts[line], starts[line + 1])
         dense[line] = characters > 0 and 2 * characters >= tokens[line]
     return dense
-
-
-@kernel
-def _thai(text: NDArray[np.uint8]) -> int:
-    """Characters of Thai and Lao: their first byte is that of many other scripts."""
-    characters = 0
-    for at in range(len(text) - 1):
-        characters += text[at] == 0xE0 and 0xB8 <= text[at + 1] <= 0xBB
-    return characters
 
 
 @kernel
@@ -145,7 +128,13 @@ def line_starts(
             end = begin + most
             while end > begin and data[end] & 0xC0 == 0x80:
                 end -= 1
-        text[filled : filled + end - begin] = data[begin:end]
+        _copy(data[begin:end], text[filled:])
         filled += end - begin
         ends[number + 1] = filled
     return text[:filled], ends
+
+
+@kernel
+def _copy(some: NDArray[np.uint8], to: NDArray[np.uint8]) -> None:
+    for at in range(len(some)):  # the compiler makes vector operations of it
+        to[at] = some[at]

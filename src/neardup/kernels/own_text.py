@@ -90,7 +90,9 @@ def weights_on_site(
         heaviest = 0.0
         for line in range(begin, end):
             if units[line]:
-                kept[line] = weights[line] * min(1.0, level / counts[line]) ** power
+                kept[line] = weights[line]
+                if counts[line] > level:
+                    kept[line] *= (level / counts[line]) ** power
                 heaviest = max(heaviest, kept[line])
         for line in range(begin, end):
             if kept[line] < faint * heaviest:
@@ -100,6 +102,8 @@ def weights_on_site(
 
 @kernel
 def _own_level(counts: Offsets, masses: Weights, share: float) -> float:
+    if len(counts) == 0 or counts.max() == 1:
+        return 1.0
     order = np.argsort(counts, kind="mergesort")
     total = masses.sum()
     reached, level = 0.0, 1.0

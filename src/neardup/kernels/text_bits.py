@@ -27,6 +27,7 @@ class TextBits(NamedTuple):
     ends: Bits  # the last byte of a mark that ends a sentence
     runs: Bits  # all but the ASCII characters that stand between words
     odd: Bits  # of those, all but ASCII letters and digits
+    unspaced: Bits  # first bytes of characters of scripts that are written without spaces
 
 
 @kernel
@@ -35,25 +36,18 @@ def text_bits(data: Bytes) -> TextBits:
     blocks = len(data) // BLOCK + 1
     newlines, ends = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
     runs, odd = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    unspaced = np.empty(blocks, np.uint64)
+    bits = TextBits(newlines, ends, runs, odd, unspaced)
     whole = max(len(data) - 1, 0) // BLOCK  # the byte after a block is read, too
-    before = _write_bits(data, 0, whole, NONE_BEFORE, newlines, ends, runs, odd)
+    before = _write_bits(data, 0, whole, NONE_BEFORE, bits)
     rest = np.full(2 * BLOCK + 1, 32, np.uint8)
     rest[: len(data) - whole * BLOCK] = data[whole * BLOCK :]
-    _write_bits(rest, whole, blocks - whole, before, newlines, ends, runs, odd)
-    return TextBits(newlines, ends, runs, odd)
+    _write_bits(rest, whole, blocks - whole, before, bits)
+    return bits
 
 
 @borrowing_kernel
-def _write_bits(
-    data: Bytes,
-    first: int,
-    blocks: int,
-    before: Carried,
-    newlines: Bits,
-    ends: Bits,
-    runs: Bits,
-    odd: Bits,
-) -> Carried:
+def _write_bits(data: Bytes, first: int, blocks: int, before: Carried, bits: TextBits) -> Carried:
     """Write the bits of so many blocks, the first of which has this number; what is carried on."""
     for number in range(blocks):
         at = number * BLOCK
@@ -69,13 +63,15 @@ def _write_bits(
         if control != lines:
             unusual |= _removed(data, at)
         marks = _ascii_ends(data, at)
+        bits.unspaced[place] = np.uint64(0)
         if high:
             wide, before = _wide_ends(data, at, before)
             marks |= wide
+            bits.unspaced[place] = _unspaced(data, at)
         else:
             before = NONE_BEFORE
-        newlines[place], ends[place] = lines, marks
-        runs[place], odd[place] = letters | unusual, unusual
+        bits.newlines[place], bits.ends[place] = lines, marks
+        bits.runs[place], bits.odd[place] = letters | unusual, unusual
     return before
 
 
@@ -110,6 +106,18 @@ def _wide_ends(block: Bytes, at: int, before: Carried) -> tuple[np.uint64, Carri
     stops = equal_bits(block, at, np.uint8(0x82))
     stops &= _moved(stop_2, before[1], 1) & _moved(stop_1, before[0], 2)
     return marks | stops, (stop_1, stop_2, mark_1, mark_2)
+
+
+@inlined_kernel
+def _unspaced(block: Bytes, at: int) -> np.uint64:
+    """The first bytes of Han, Kana and what else is from E3 to E9 and F0, and of Thai and Lao,
+    whose first byte E0 is that of many other scripts."""
+    found = between_bits(block, at, np.uint8(0xE3), np.uint8(0xE9))
+    found |= equal_bits(block, at, np.uint8(0xF0))
+    others = equal_bits(block, at, np.uint8(0xE0))
+    if others:
+        found |= others & between_bits(block, at + 1, np.uint8(0xB8), np.uint8(0xBB))
+    return found  # type: ignore[no-any-return]
 
 
 @inlined_kernel

@@ -24,3 +24,10 @@ def is_run(data: bytes, at: int) -> bool:
 def is_odd(data: bytes, at: int) -> bool:
     """Not ASCII, or a control character that folding takes out."""
     return data[at] >= 0x80 or data[at] in (*range(9), *range(14, 28), 127)
+
+
+def is_unspaced(data: bytes, at: int) -> bool:
+    """The first byte of a character of Han or Kana, of the planes beyond, or of Thai or Lao."""
+    if data[at] == 0xE0:
+        return at + 1 < len(data) and 0xB8 <= data[at + 1] <= 0xBB
+    return 0xE3 <= data[at] <= 0xE9 or data[at] == 0xF0

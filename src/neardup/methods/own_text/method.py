@@ -101,7 +101,7 @@ class OwnText(Method):
         tokens, piece_tokens = folded_token_hashes(page.data, pieces, page.bits)
         line_tokens = piece_tokens[line_pieces]
         counts = np.diff(line_tokens)
-        dense = text_lines.dense_lines(page.data, page.bits.odd, page.starts, counts)
+        dense = text_lines.dense_lines(page.bits.unspaced, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
