@@ -135,7 +135,7 @@ def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | N
 
 def pages_of(texts: list[str]) -> pa.RecordBatch:
     """Texts as pages without markup and host: what the method reads of them."""
-    text = pa.array([text.strip("\n") for text in texts], pa.string())
+    text = pc.utf8_trim(pa.array(texts, pa.string()), "\n")
     data, starts = string_buffers(text)
     lines = line_offsets(text_bits(data).newlines, starts)[1]
     offsets = pa.array(lines, pa.int32())

@@ -8,7 +8,7 @@ Resemblance is |A n B| / |A u B| (Broder 1997). Two ways to take the samples:
 * `permutations`: as in the paper, every sample has a permutation of its own (`a x + b` over 64
   bits, a odd) and keeps the smallest value under it. A value costs a step a sample.
 
-Values must be spread over 64 bits, as `shingles.mix` gives them; repeats change nothing.
+Values must be spread over all their bits, as `shingles.mix` gives them; repeats change nothing.
 """
 
 from __future__ import annotations
@@ -19,24 +19,34 @@ from numpy.typing import NDArray
 from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
-EMPTY = np.uint32(0xFFFFFFFF)
+EMPTY = np.uint32(0xFFFFFFFF)  # never a sample
+GREATEST_SAMPLE = np.uint32(0xFFFFFFFE)
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+def one_permutation(
+    values: Hashes | NDArray[np.uint32], offsets: Offsets, bins: int
+) -> NDArray[np.uint32]:
+    """A row of `bins` samples a document; all `EMPTY` for a document without values.
+
+    Of values of 64 bits the high half counts; they may be spread over 32 bits as well.
+    """
+    if values.dtype == np.uint64:
+        values = values >> HALF
+    return _one_permutation(values.astype(np.uint32, copy=False), offsets, bins)
+
+
 @kernel
-def one_permutation(values: Hashes, offsets: Offsets, bins: int) -> NDArray[np.uint32]:
-    """A row of `bins` samples a document; all `EMPTY` for a document without values."""
+def _one_permutation(values: NDArray[np.uint32], offsets: Offsets, bins: int) -> NDArray[np.uint32]:
     samples = np.full((offsets.size - 1, bins), EMPTY, np.uint32)
     borrowed_from = np.empty(bins, np.int64)
     for document in range(offsets.size - 1):
         row = samples[document]
-        for place in range(offsets[document], offsets[document + 1]):
-            value = values[place]
-            at = ((value >> HALF) * np.uint64(bins)) >> HALF
-            rest = np.uint32(min(value & LOW, LOW - np.uint64(1)))  # EMPTY is never a sample
-            row[at] = min(row[at], rest)
+        for value in values[offsets[document] : offsets[document + 1]]:
+            at = (np.uint64(value) * np.uint64(bins)) >> HALF
+            row[at] = min(row[at], value, GREATEST_SAMPLE)
         if offsets[document + 1] > offsets[document]:
             _densify(row, borrowed_from)
     return samples

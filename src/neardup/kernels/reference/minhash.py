@@ -10,12 +10,12 @@ EMPTY = 2**32 - 1
 
 
 def one_permutation(values: Sequence[int], bins: int) -> list[int]:
-    """The smallest low half in each bin; empty bins borrow."""
+    """The smallest high half in each bin; empty bins borrow."""
     if not values:
         return [EMPTY] * bins
     held: list[list[int]] = [[] for _ in range(bins)]
     for value in values:
-        held[(value >> 32) * bins >> 32].append(min(value % 2**32, EMPTY - 1))
+        held[(value >> 32) * bins >> 32].append(min(value >> 32, EMPTY - 1))
     return [min(held[_full_bin(held, at)]) for at in range(bins)]
 
 

@@ -28,7 +28,6 @@ from neardup.kernels import lines as text_lines
 from neardup.kernels import own_text, site
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
-from neardup.kernels.shingles import mix_all
 from neardup.methods.base import Method, Places, Survey
 from neardup.methods.own_text.evidence import evidence
 from neardup.methods.own_text.layout import Layout, have_sites, layout
@@ -166,7 +165,7 @@ class OwnText(Method):
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         shingles, places = ragged(features.column("shingles"))
-        samples = one_permutation(mix_all(shingles), places, BANDS * ROWS)
+        samples = one_permutation(shingles, places, BANDS * ROWS)
         bands = group_hashes(samples, ROWS)
         sentences, sentence_places = ragged(features.column("sentences"))
         rows = np.arange(features.num_rows)
