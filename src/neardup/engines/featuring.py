@@ -50,7 +50,7 @@ def compute_features(
 def _pages_of(item: PartItem, columns: Sequence[str] | None) -> pa.RecordBatch:
     """The records of a part that became pages (a second use of an id did not)."""
     path, numbers = item
-    part = read_part(path, columns, PAGES)
+    part = read_part(path, columns or PAGES.names, PAGES)
     return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
 
 

@@ -25,7 +25,9 @@ BYTES_AT_ONCE = 8 * 1024**2
 
 # What stays in memory of each page, beside the number of characters of its text.
 KEPT_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
-RECORD = ["id", "again", "digest", *KEPT_COLUMNS]
+RECORD = ["id", "again", "digest", *KEPT_COLUMNS, "length"]
+LENGTH = pa.field("length", pa.int64())
+SPILLED = pa.schema([*PAGES, LENGTH])
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ class Spilled:
 
 def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
     """Every page of `inputs`, parsed."""
-    parts = run.parts("pages", PAGES)
+    parts = run.parts("pages", SPILLED)
     skips: list[Skip] = []
     with run.stages("parse") as stage:
         raws = _setting_skips_aside(read(inputs, limits), skips)
         parts.fill(batches(raws, PAGES_AT_ONCE, BYTES_AT_ONCE), _parse_part, run.workers, stage)
     with run.stages("identify") as stage:
-        records = _read_records(parts)
+        schema = pa.schema([SPILLED.field(name) for name in RECORD])
+        records = pa.Table.from_batches(parts.each(RECORD), schema)
         if records.num_rows == 0:
             raise InputError(_nothing_read(inputs, skips))
         identities = settle_identities(records)
@@ -63,7 +66,7 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
 
 
 def _parse_part(raws: list[RawPage]) -> tuple[pa.RecordBatch, int]:
-    return parse(raws), sum(len(raw.body) for raw in raws)
+    return with_lengths(parse(raws)), sum(len(raw.body) for raw in raws)
 
 
 def _setting_skips_aside(records: Iterable[RawPage | Skip], skips: list[Skip]) -> Iterator[RawPage]:
@@ -74,15 +77,9 @@ def _setting_skips_aside(records: Iterable[RawPage | Skip], skips: list[Skip]) -
             yield record
 
 
-def _read_records(parts: Parts) -> pa.Table:
-    schema = pa.schema([*(PAGES.field(name) for name in RECORD), ("length", pa.int64())])
-    columns = [*RECORD, "text"]
-    return pa.Table.from_batches((_record_columns(part) for part in parts.each(columns)), schema)
-
-
-def _record_columns(part: pa.RecordBatch) -> pa.RecordBatch:
-    lengths = pc.utf8_length(part["text"]).cast(pa.int64())
-    return part.select(RECORD).append_column("length", lengths)
+def with_lengths(pages: pa.RecordBatch) -> pa.RecordBatch:
+    """Pages with the number of characters of their text."""
+    return pages.append_column(LENGTH, pc.utf8_length(pages["text"]).cast(pa.int64()))
 
 
 def _numbers(parts: Parts, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

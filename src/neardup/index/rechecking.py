@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.deciding import Judged, decide
 from neardup.engines.features import Features, mapped_features
 from neardup.engines.featuring import SURVEYED, add_up, compute_features
-from neardup.engines.parsing import KEPT_COLUMNS, Spilled
+from neardup.engines.parsing import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
 from neardup.engines.progress import Progress, Silent
 from neardup.engines.run import Run
 from neardup.engines.stages import Stages
@@ -88,25 +87,18 @@ def _in_batches(rows: list[PageRow]) -> Iterator[list[PageRow]]:
 
 def _spill(session: Session, rows: list[PageRow], run: Run) -> Spilled:
     """The stored texts as the first stage of a batch run leaves them, in the order of ids."""
-    parts = run.parts("pages", PAGES)
+    parts = run.parts("pages", SPILLED)
 
     def texts() -> Iterator[pa.RecordBatch]:
         for batch in _in_batches(rows):
             packed = session.content("texts", [row.number for row in batch])
-            yield unpack(PAGES, [packed[row.number] for row in batch])
+            yield with_lengths(unpack(PAGES, [packed[row.number] for row in batch]))
 
     with run.stages("read", total=len(rows)) as stage:
         parts.fill(texts(), lambda batch: (batch, 0), 1, stage)
-    kept = pa.Table.from_batches(
-        [_kept_columns(part) for part in parts.each([*KEPT_COLUMNS, "text"])]
-    )
+    kept = pa.Table.from_batches([*parts.each([*KEPT_COLUMNS, "length"])])
     numbers = np.split(np.arange(len(rows)), np.cumsum([part.rows for part in parts.listed])[:-1])
     return Spilled(parts, numbers, _ids(rows), kept, [])
-
-
-def _kept_columns(part: pa.RecordBatch) -> pa.RecordBatch:
-    lengths = pc.utf8_length(part["text"]).cast(pa.int64())
-    return part.select(KEPT_COLUMNS).append_column("length", lengths)
 
 
 def _ids(rows: list[PageRow]) -> pa.Array:
