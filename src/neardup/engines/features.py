@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.engines.packed_lists import long_lists, pack, unpack
+from neardup.engines.gathered_lists import Gathered, lengths, lists_of_numbers
 from neardup.methods.base import Places
 
 Rows = NDArray[np.int64]
@@ -34,8 +34,7 @@ class Features:
     maps: Sequence[mmap.mmap] = ()
     _batch: NDArray[np.int32] = field(init=False)
     _row: NDArray[np.int32] = field(init=False)
-    _long: list[str] = field(init=False)  # columns of long lists
-    _packed: list[pa.RecordBatch] = field(init=False)  # the batches, with those packed
+    _lengths: dict[str, NDArray[np.int32]] = field(init=False)  # of the lists of numbers
 
     def __post_init__(self) -> None:
         count = max((int(pages.max(initial=-1)) for pages in self.pages), default=-1) + 1
@@ -44,8 +43,9 @@ class Features:
         for number, pages in enumerate(self.pages):
             self._batch[pages] = number
             self._row[pages] = np.arange(pages.size)
-        self._long = long_lists(self.schema, self.batches)
-        self._packed = [pack(batch, self._long) for batch in self.batches]
+        self._lengths = {
+            name: self._lengths_of(name) for name in lists_of_numbers(self.schema, self.batches)
+        }
 
     def __len__(self) -> int:
         return self._batch.size
@@ -76,27 +76,41 @@ class Features:
         return Places(self._batch[pages], self._row[pages])
 
     def take(self, pages: Rows) -> pa.RecordBatch:
-        """The features of these pages, in this order, as one batch of its own."""
+        """The features of these pages, in this order, as one batch of its own.
+
+        Part by part, so that little of the mapped files is in memory at a time.
+        """
         if not pages.size:
             return pa.RecordBatch.from_pylist([], self.schema)
-        distinct, place = np.unique(
-            self._batch[pages].astype(np.int64) << 32 | self._row[pages], return_inverse=True
-        )
-        numbers, starts = np.unique(distinct >> 32, return_index=True)
-        rows = np.split(distinct & 0xFFFFFFFF, starts[1:])
-        taken = [
-            self._rows_of(number, each) for number, each in zip(numbers.tolist(), rows, strict=True)
-        ]
-        return unpack(_one_batch(taken).take(pa.array(place)), self.schema, self._long)
+        order = np.lexsort((self._row[pages], self._batch[pages]))
+        numbers, starts = np.unique(self._batch[pages[order]], return_index=True)
+        lists = {name: self._room_for(name, pages) for name in self._lengths}
+        taken = []
+        for number, places in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+            rows = self._row[pages[places]].astype(np.int64)
+            for name, gathered in lists.items():
+                gathered.put(self.batches[number][name], rows, places)
+            taken.append(self.batches[number].drop_columns(list(lists)).take(pa.array(rows)))
+            self.release(number)
+        found = {name: gathered.column() for name, gathered in lists.items()}
+        if len(found) < len(self.schema):
+            others = _one_batch(taken).take(pa.array(np.argsort(order)))
+            found |= dict(zip(others.schema.names, others.columns, strict=True))
+        return pa.record_batch([found[name] for name in self.schema.names], schema=self.schema)
 
     def all(self) -> pa.Table:
         """The features of all pages, in the order of their numbers, in memory."""
         return pa.Table.from_batches([self.take(np.arange(len(self)))], self.schema)
 
-    def _rows_of(self, number: int, rows: Rows) -> pa.RecordBatch:
-        taken = self._packed[number].take(pa.array(rows))
-        self.release(number)
-        return taken
+    def _lengths_of(self, name: str) -> NDArray[np.int32]:
+        """Of the lists of a column, by page number."""
+        found = np.empty(len(self), np.int32)
+        for pages, batch in zip(self.pages, self.batches, strict=True):
+            found[pages] = lengths(batch[name])
+        return found
+
+    def _room_for(self, name: str, pages: Rows) -> Gathered:
+        return Gathered(self.schema.field(name).type, self._lengths[name][pages])
 
 
 def _one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -1,7 +1,4 @@
-"""Lists of numbers as byte strings: Arrow takes lists number by number, byte strings at once.
-
-Nothing is copied but the offsets, which are held twice, so only columns of long lists are packed.
-"""
+"""Lists of numbers as byte strings, which others carry in one piece. Only offsets are copied."""
 
 from __future__ import annotations
 
@@ -9,22 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-
-LONG = 256  # bytes of a list, on average, from which packing pays
-
-
-def long_lists(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> list[str]:
-    """The columns of lists of numbers that are long and never null."""
-    rows = sum(batch.num_rows for batch in batches)
-    return [
-        field.name
-        for field in schema
-        if pa.types.is_list(field.type)
-        and pa.types.is_primitive(field.type.value_type)
-        and not pa.types.is_boolean(field.type.value_type)
-        and sum(batch[field.name].nbytes for batch in batches) > LONG * rows
-        and not any(batch[field.name].null_count for batch in batches)
-    ]
 
 
 def pack(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines import packed_lists
-from neardup.engines.packed_lists import long_lists, pack, unpack
+from neardup.engines.packed_lists import pack, unpack
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=5), min_size=1, max_size=8)
@@ -27,14 +25,3 @@ def test_rows_taken_packed_are_the_rows(lists: list[list[int]], data: st.DataObj
     taken = unpack(pack(part, ["long"]).take(pa.array(wanted, pa.int64())), SCHEMA, ["long"])
     taken.validate(full=True)
     assert taken.equals(part.take(pa.array(wanted, pa.int64())))
-
-
-def test_only_long_lists_of_numbers_without_nulls_are_packed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    few = batch([[1, 2], [3]])
-    assert long_lists(SCHEMA, [few]) == []
-    monkeypatch.setattr(packed_lists, "LONG", 4)
-    assert long_lists(SCHEMA, [few]) == ["long"]
-    missing = pa.record_batch([pa.array([[1, 2, 3], None], SCHEMA[0].type), few["words"]], SCHEMA)
-    assert long_lists(SCHEMA, [few, missing]) == []
