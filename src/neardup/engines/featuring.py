@@ -23,7 +23,7 @@ from neardup.schemas import COUNTS, PAGES
 COUNT_BYTES = 16  # a key and its count
 SURVEYED = "surveyed"  # the folder of the summed counts
 
-PartItem = tuple[Path, NDArray[np.int64]]
+Group = list[tuple[Path, NDArray[np.int64]]]  # parts with the page numbers of their records
 
 
 def compute_features(
@@ -35,23 +35,29 @@ def compute_features(
         survey = _survey(method, method.page_columns, spilled, run, list(earlier))
     parts = run.parts("features", method.feature_schema, compressed=False)
 
-    def features_of(item: PartItem) -> tuple[pa.RecordBatch, int]:
-        pages = _pages_of(item, method.page_columns)
+    def features_of(group: Group) -> tuple[pa.RecordBatch, int]:
+        pages = _pages_of(group, method.page_columns)
         text_bytes = pc.sum(pc.binary_length(pages["text"])).as_py() or 0
         return method.features(pages, survey), text_bytes
 
     with run.stages("features", total=len(spilled.ids)) as stage:
-        parts.fill(spilled.each_part(), features_of, run.workers, stage)
+        parts.fill(spilled.each_group(), features_of, run.workers, stage)
     paths = [parts.path(part.number) for part in parts.listed]
-    numbers = [each[each >= 0] for each in spilled.numbers]
+    numbers = [_page_numbers(group) for group in spilled.each_group()]
     return mapped_features(method.feature_schema, paths, numbers)
 
 
-def _pages_of(item: PartItem, columns: Sequence[str] | None) -> pa.RecordBatch:
-    """The records of a part that became pages (a second use of an id did not)."""
-    path, numbers = item
-    part = read_part(path, columns or PAGES.names, PAGES)
-    return part if (numbers >= 0).all() else part.take(pa.array(np.flatnonzero(numbers >= 0)))
+def _page_numbers(group: Group) -> NDArray[np.int64]:
+    numbers = np.concatenate([each for _, each in group])
+    return numbers[numbers >= 0]
+
+
+def _pages_of(group: Group, columns: Sequence[str] | None) -> pa.RecordBatch:
+    """The records of some parts that became pages (a second use of an id did not)."""
+    parts = [read_part(path, columns or PAGES.names, PAGES) for path, _ in group]
+    records = parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+    is_page = np.concatenate([numbers for _, numbers in group]) >= 0
+    return records if is_page.all() else records.take(pa.array(np.flatnonzero(is_page)))
 
 
 def _survey(
@@ -64,14 +70,14 @@ def _survey(
     """What the method counts over all pages; all counts stay in the work folder."""
     parts = run.parts("survey", COUNTS, compressed=False)
 
-    def survey_part(item: PartItem) -> tuple[pa.RecordBatch, int]:
-        return in_order_of_keys(method.survey(_pages_of(item, columns))), 0
+    def survey_part(group: Group) -> tuple[pa.RecordBatch, int]:
+        return in_order_of_keys(method.survey(_pages_of(group, columns))), 0
 
     def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
         return add_up(chain(parts.each_range(*cut), earlier), *cut), 0
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
-        parts.fill(spilled.each_part(), survey_part, run.workers, stage)
+        parts.fill(spilled.each_group(), survey_part, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
         sums = run.parts(SURVEYED, COUNTS)

@@ -22,6 +22,7 @@ from neardup.text.parse import parse
 
 PAGES_AT_ONCE = 4096
 BYTES_AT_ONCE = 8 * 1024**2
+TEXT_AT_ONCE = 2 * 1024**2  # characters, about; a worker holds some ten times that
 
 # What stays in memory of each page, beside the number of characters of its text.
 KEPT_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
@@ -44,6 +45,21 @@ class Spilled:
         """Each part with the page numbers of its records."""
         for part, numbers in zip(self.parts.listed, self.numbers, strict=True):
             yield self.parts.path(part.number), numbers
+
+    def each_group(self) -> Iterator[list[tuple[Path, NDArray[np.int64]]]]:
+        """Parts one after another that hold much less text than markup, some at a time."""
+        lengths = self.pages["length"].to_numpy()
+        group: list[tuple[Path, NDArray[np.int64]]] = []
+        room = TEXT_AT_ONCE
+        for path, numbers in self.each_part():
+            size = lengths[numbers[numbers >= 0]].sum()
+            if group and size > room:
+                yield group
+                group, room = [], TEXT_AT_ONCE
+            group.append((path, numbers))
+            room -= size
+        if group:
+            yield group
 
 
 def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
