@@ -15,7 +15,7 @@ from neardup.engines.budget import key_ranges
 from neardup.engines.features import Features, mapped_features
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
-from neardup.engines.work import in_order_of_keys, read_part
+from neardup.engines.work import in_order_of_keys, read_part, within_keys
 from neardup.kernels import key_order
 from neardup.methods.base import Method, Survey, Surveys
 from neardup.schemas import COUNTS, PAGES
@@ -74,13 +74,14 @@ def _survey(
         return in_order_of_keys(method.survey(_pages_of(group, columns))), 0
 
     def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
-        return add_up(chain(parts.each_range(*cut), earlier), *cut), 0
+        known = (within_keys(batch, *cut) for batch in earlier)
+        return add_up(chain(parts.each_range(*cut), known)), 0
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
         parts.fill(spilled.each_group(), survey_part, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
-        sums = run.parts(SURVEYED, COUNTS)
+        sums = run.parts(SURVEYED, COUNTS, compressed=False)  # keys are hashes
         sums.fill(ranges, add_up_range, 1, stage)
     return survey_from(len(spilled.ids), sums.each())
 
@@ -102,18 +103,22 @@ def survey_of(method: Method, pages: pa.RecordBatch) -> Survey | None:
     return survey_from(pages.num_rows, [add_up([method.survey(pages)])])
 
 
-def add_up(
-    batches: Iterable[pa.RecordBatch], first: int = 0, last: int = 2**64 - 1
-) -> pa.RecordBatch:
-    """The keys from `first` to `last`, in order, each with the sum of its counts."""
-    keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    for batch in batches:
-        key = batch["key"].to_numpy()
-        here = (key >= np.uint64(first)) & (key <= np.uint64(last))
-        keys.append(key[here])
-        counts.append(batch["count"].to_numpy()[here])
-    ordered = key_order.in_order_of_keys(np.concatenate(keys), np.concatenate(counts))
-    return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
+def add_up(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """The keys of all batches, in order, each with the sum of its counts.
+
+    The counts may be many: they are copied once, straight to where they belong.
+    """
+    parts = [(batch["key"].to_numpy(), batch["count"].to_numpy()) for batch in batches]
+    total = sum(key.size for key, _ in parts)
+    starts = key_order.no_ranges(total)
+    for key, _ in parts:
+        key_order.count_in_ranges(key, starts)
+    places = key_order.starts_of_ranges(starts)
+    keys, counts = np.empty(total, np.uint64), np.empty(total, np.int64)
+    for key, count in parts:
+        key_order.put_in_ranges(key, count, places, keys, counts)
+    key_order.order_in_ranges(starts, keys, counts)
+    return pa.record_batch(list(key_order.sums_of_keys(keys, counts)), schema=COUNTS)
 
 
 def decidable_pages(method: Method, features: Features) -> NDArray[np.bool_]:

@@ -92,9 +92,7 @@ class Parts:
         for part in self.listed:
             with pa.memory_map(str(self.path(part.number))) as source:
                 batch = pa.ipc.open_file(source).get_batch(0)
-            keys = batch["key"].to_numpy()
-            begin = np.searchsorted(keys, np.uint64(first))
-            yield batch[begin : np.searchsorted(keys, np.uint64(last), "right")]
+            yield within_keys(batch, first, last)
 
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
@@ -150,6 +148,13 @@ def read_part(
         fields = [schema.get_field_index(name) for name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
+
+
+def within_keys(batch: pa.RecordBatch, first: int, last: int) -> pa.RecordBatch:
+    """The rows with a key from `first` to `last`, of rows in the order of their keys."""
+    keys = batch["key"].to_numpy()
+    begin = np.searchsorted(keys, np.uint64(first))
+    return batch[begin : np.searchsorted(keys, np.uint64(last), "right")]
 
 
 def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -22,31 +22,73 @@ FEW = 32  # keys that are put in order one by one
 @kernel
 def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
     """Both, by key; numbers of equal keys stay as they stand."""
+    starts = no_ranges(len(keys))
+    count_in_ranges(keys, starts)
+    places = starts_of_ranges(starts)
+    sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
+    put_in_ranges(keys, numbers, places, sorted_keys, sorted_numbers)
+    order_in_ranges(starts, sorted_keys, sorted_numbers)
+    return sorted_keys, sorted_numbers
+
+
+@kernel
+def no_ranges(count: int) -> Numbers:
+    """Ranges for so many keys, with nothing in them: where each starts, and the end of all."""
     bits = 1
-    while A_RANGE << bits < len(keys):
+    while A_RANGE << bits < count:
         bits += 1
-    shift = np.uint64(64 - bits)
-    starts = np.zeros((1 << bits) + 1, np.int64)
+    return np.zeros((1 << bits) + 1, np.int64)
+
+
+@kernel
+def _shift(ranges: Numbers) -> np.uint64:
+    """What makes of a key the number of its range; there are as many as a power of two."""
+    bits = 0
+    while (1 << bits) < len(ranges) - 1:
+        bits += 1
+    return np.uint64(64 - bits)
+
+
+@kernel
+def count_in_ranges(keys: Keys, starts: Numbers) -> None:
+    """Count keys, each at the start of the range after its own."""
+    shift = _shift(starts)
     for key in keys:
         starts[(key >> shift) + np.uint64(1)] += 1
-    for number in range(1 << bits):
+
+
+@kernel
+def starts_of_ranges(starts: Numbers) -> Numbers:
+    """Make starts of the counts; a copy of them, for `put_in_ranges` to change."""
+    for number in range(len(starts) - 1):
         starts[number + 1] += starts[number]
-    places = starts[:-1].copy()
-    sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
+    return starts.copy()
+
+
+@kernel
+def put_in_ranges(
+    keys: Keys, numbers: Numbers, places: Numbers, all_keys: Keys, all_numbers: Numbers
+) -> None:
+    """Write keys and numbers behind those that are in their ranges already."""
+    shift = _shift(places)
     for at in range(len(keys)):
         place = places[keys[at] >> shift]
         places[keys[at] >> shift] = place + 1
-        sorted_keys[place] = keys[at]
-        sorted_numbers[place] = numbers[at]
-    for number in range(1 << bits):
+        all_keys[place] = keys[at]
+        all_numbers[place] = numbers[at]
+
+
+@kernel
+def order_in_ranges(starts: Numbers, keys: Keys, numbers: Numbers) -> None:
+    """Put each range in order."""
+    for number in range(len(starts) - 1):
         first, last = starts[number], starts[number + 1]
         if last - first <= FEW:
-            _put_in_order(sorted_keys[first:last], sorted_numbers[first:last])
+            _put_in_order(keys[first:last], numbers[first:last])
         else:
-            order = np.argsort(sorted_keys[first:last], kind="mergesort")
-            sorted_keys[first:last] = sorted_keys[first:last][order]
-            sorted_numbers[first:last] = sorted_numbers[first:last][order]
-    return sorted_keys, sorted_numbers
+            order = np.argsort(keys[first:last], kind="mergesort")
+            keys[first:last] = keys[first:last][order]
+            numbers[first:last] = numbers[first:last][order]
 
 
 @kernel
@@ -100,17 +142,20 @@ def in_order(numbers: Numbers) -> Numbers:
 
 @kernel
 def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
-    """Each key once, in order, with the sum of its counts; the keys given are in order."""
-    distinct, sums = np.empty_like(keys), np.empty_like(counts)
+    """Each key once, in order, with the sum of its counts; the keys given are in order.
+
+    What is given is written over: the answer stands in it.
+    """
     found = 0
     for at in range(len(keys)):
-        if at > 0 and keys[at] == keys[at - 1]:
-            sums[found - 1] += counts[at]
+        key, count = keys[at], counts[at]
+        if at > 0 and key == keys[found - 1]:
+            counts[found - 1] += count
         else:
-            distinct[found] = keys[at]
-            sums[found] = counts[at]
+            keys[found] = key
+            counts[found] = count
             found += 1
-    return distinct[:found], sums[:found]
+    return keys[:found], counts[:found]
 
 
 @kernel

@@ -60,8 +60,9 @@ def line_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
         value = np.uint64(end - at)
         while at + 8 <= end:
             word = np.uint64(0)
-            for step in range(8):
-                word |= np.uint64(data[at + step]) << np.uint64(8 * step)
+            base = np.uint64(at)
+            for step in range(8):  # the compiler makes one load of it
+                word |= np.uint64(data[base + np.uint64(step)]) << np.uint64(8 * step)
             value = (value ^ word) * BASE
             value ^= value >> np.uint64(29)
             at += 8

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.key_order import in_order_of_keys
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 BANDS, ROWS = 4, 3
@@ -74,15 +75,15 @@ def survey_keys(
     filled = 0
     for document in range(len(hosts)):
         begin, end = documents[document], documents[document + 1]
-        order = np.argsort(lines[begin:end])
+        ordered, order = in_order_of_keys(lines[begin:end], np.arange(end - begin))
         if hosts[document]:
             keys[filled] = mix(hosts[document] ^ HOST_SALT)
             filled += 1
         always_furniture = True
-        for place in range(end - begin):
+        for place in range(len(ordered)):
             line = begin + order[place]
             always_furniture &= furniture[line]
-            if place + 1 < end - begin and lines[begin + order[place + 1]] == lines[line]:
+            if place + 1 < len(ordered) and ordered[place + 1] == ordered[place]:
                 continue
             if hosts[document]:
                 keys[filled] = line_key(hosts[document], lines[line])

@@ -15,7 +15,7 @@ from neardup.engines.features import features_in_memory, mapped_features
 from neardup.engines.featuring import add_up
 from neardup.engines.progress import Silent
 from neardup.engines.stages import Stage
-from neardup.engines.work import Parts, in_order_of_keys
+from neardup.engines.work import Parts, in_order_of_keys, within_keys
 from neardup.methods.base import Survey
 from neardup.schemas import COUNTS, KEYS
 
@@ -76,7 +76,7 @@ def test_counts_add_up_over_batches_and_ranges(
         for key, count in rows:
             expected[key] = expected.get(key, 0) + count
     ranges = key_ranges(cuts * 1000, 5000)
-    found = [add_up(tables, first, last) for first, last in ranges]
+    found = [add_up(within_keys(in_order_of_keys(each), *cut) for each in tables) for cut in ranges]
     keys, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
     survey = Survey(1, keys, counts)
     asked = np.array([*expected, 123], np.uint64)

@@ -24,8 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.kernels import key_order, own_text, site
 from neardup.kernels import lines as text_lines
-from neardup.kernels import own_text, site
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.methods.base import Method, Places, Survey
@@ -80,9 +80,8 @@ class OwnText(Method):
         keys = site.survey_keys(
             page.hashes, page.documents, page.furniture, page.hosts, self._sites(page)
         )
-        keys.sort()
-        firsts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-        return pa.record_batch([keys[firsts], np.diff(firsts, append=keys.size)], schema=COUNTS)
+        ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
+        return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
 
     def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
         """Of a line that is furniture here, too: on other pages it may be none."""
