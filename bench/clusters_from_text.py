@@ -2,9 +2,11 @@
 
     python -m bench.clusters_from_text [--full]
 
-20,000 generated documents of each language, and with --full 200,000. Three figures are ours:
-"neardup in memory" goes from texts in memory to clusters in memory, as the peers do (lines, survey,
-features, keys, candidates, every candidate judged on exact shingles, clusters around centres);
+20,000 generated documents of each language, and with --full 200,000, read from a Parquet file
+before the clock starts: as an Arrow column for us, as a list of strings for the peers, which take
+such. Four figures are ours: "neardup in memory" goes from texts in memory to clusters in memory, as
+the peers do (lines, survey, features, keys, candidates, every candidate judged on exact shingles,
+clusters around centres); "neardup in memory, from strings" makes the column of a list, too;
 "neardup in memory, parsed" makes full page records of the texts first, as for any page;
 "neardup dedup" is the whole run of the engine from a Parquet file to a result folder: reading,
 parsing, spilling, evidence in words, writing. Kernels are compiled before the clock starts. Ratios
@@ -42,15 +44,12 @@ from neardup.engines.deciding import find_candidates, judge_in_steps
 from neardup.engines.features import Features
 from neardup.engines.featuring import add_up, survey_from
 from neardup.engines.local import dedup
-from neardup.kernels.lines import line_offsets
-from neardup.kernels.text_bits import text_bits
 from neardup.methods.own_text.method import OwnText
-from neardup.text.normalise import string_buffers
 from neardup.text.parse import parse
 
 SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
 TARGETS = {"gaoya": 5, "rensa": 10, "text_dedup": 50, "datatrove": 50}
-LINE_COLUMNS = {"kinds": np.uint8, "regions": np.uint8, "link_shares": np.float32}
+TEXT_COLUMNS = ["host", "text"]
 TEXTS = pa.schema([("id", pa.string()), ("text", pa.string())])
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -71,17 +70,19 @@ def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
     """Everyone on the same documents."""
     path = work / f"{language}-{size}.parquet"
     write_texts(path, language, size)
-    texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
+    texts = pq.read_table(path, columns=["text"])["text"].combine_chunks()
+    strings = texts.to_pylist()
     in_memory(texts[:AT_ONCE])  # compiles the kernels
     measured = {
         "neardup in memory": timed(lambda: in_memory(texts)),
+        "neardup in memory, from strings": timed(lambda: in_memory(pa.array(strings))),
         "neardup in memory, parsed": timed(lambda: in_memory(texts, parsed_pages)),
         "neardup dedup": timed(lambda: whole_run(path, work / "out")),
         **{name: run_peer(name, path, language) for name in PEERS},
     }
     ours = measured["neardup in memory"]["processor_seconds"]
     return {
-        "megabytes": round(sum(len(text.encode()) for text in texts) / 1e6, 1),
+        "megabytes": round(pc.sum(pc.binary_length(texts)).as_py() / 1e6, 1),
         **measured,
         "ratios of processor time": {
             f"{name} / neardup in memory" + _target(name): round(
@@ -106,11 +107,13 @@ def write_texts(path: Path, language: str, size: int) -> None:
             writer.write_batch(pa.record_batch([batch["id"], batch["content"]], schema=TEXTS))
 
 
-def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | None = None) -> int:
+def in_memory(
+    texts: pa.StringArray, pages: Callable[[pa.StringArray], pa.RecordBatch] | None = None
+) -> int:
     """The number of clusters of own-text over texts, nothing spilled."""
     method = OwnText()
     starts = range(0, len(texts), AT_ONCE)
-    batches = [(pages or pages_of)(texts[start : start + AT_ONCE]) for start in starts]
+    batches = [(pages or plain_pages)(texts[start : start + AT_ONCE]) for start in starts]
     survey = survey_from(len(texts), [add_up([method.survey(batch) for batch in batches])])
     made = [method.features(batch, survey) for batch in batches]
     numbers = np.split(np.arange(len(texts)), starts[1:])
@@ -133,21 +136,14 @@ def in_memory(texts: list[str], pages: Callable[[list[str]], pa.RecordBatch] | N
     return np.unique(labels).size
 
 
-def pages_of(texts: list[str]) -> pa.RecordBatch:
+def plain_pages(texts: pa.StringArray) -> pa.RecordBatch:
     """Texts as pages without markup and host: what the method reads of them."""
-    text = pc.utf8_trim(pa.array(texts, pa.string()), "\n")
-    data, starts = string_buffers(text)
-    lines = line_offsets(text_bits(data).newlines, starts)[1]
-    offsets = pa.array(lines, pa.int32())
-    none = {name: np.zeros(lines[-1], kind) for name, kind in LINE_COLUMNS.items()}
-    columns = {name: pa.ListArray.from_arrays(offsets, each) for name, each in none.items()}
-    hosts = pa.array([""] * len(texts))
-    return pa.RecordBatch.from_pydict({"host": hosts, "text": text, **columns})
+    return pa.record_batch([pa.repeat("", len(texts)), pc.utf8_trim(texts, "\n")], TEXT_COLUMNS)
 
 
-def parsed_pages(texts: list[str]) -> pa.RecordBatch:
+def parsed_pages(texts: pa.StringArray) -> pa.RecordBatch:
     """Texts as the engine parses them: charset, language, script and sentences as well."""
-    return parse([text_page(text) for text in texts])
+    return parse([text_page(text) for text in texts.to_pylist()])
 
 
 def whole_run(path: Path, out: Path) -> int:

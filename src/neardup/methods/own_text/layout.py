@@ -45,24 +45,27 @@ class Layout:
 
 
 def layout(pages: pa.RecordBatch) -> Layout:
+    """The lines of pages; those of plain texts, which have no columns of markup, are all told."""
     data, offsets = string_buffers(pages["text"])
     data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
     bits = text_bits(data)
     starts, documents = lines.line_offsets(bits.newlines, offsets)
-    link_shares, menus, furniture = _of_markup(pages)
+    link_shares, menus, furniture = _of_markup(pages, starts.size - 1)
     hosts = _host_numbers(pages["host"])
     return Layout(data, bits, starts, documents, link_shares, menus, furniture, hosts)
 
 
 def have_sites(pages: pa.RecordBatch) -> bool:
     """As `Layout.has_sites`, without a look at the text."""
-    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages)[2].any())
+    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages, 0)[2].any())
 
 
 def _of_markup(
-    pages: pa.RecordBatch,
+    pages: pa.RecordBatch, of_text: int
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Link shares, menus and furniture: see `Layout`."""
+    """Link shares, menus and furniture: see `Layout`. Plain texts have `of_text` lines."""
+    if "kinds" not in pages.schema.names:
+        return np.zeros(of_text, np.float32), np.zeros(of_text, bool), np.zeros(of_text, bool)
     link_shares = ragged(pages["link_shares"])[0]
     regions, kinds = ragged(pages["regions"])[0], ragged(pages["kinds"])[0]
     menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
