@@ -166,11 +166,12 @@ def own_shingles(
 
 
 @kernel
-def _most_tokens(line_tokens: Offsets, documents: Offsets) -> int:
+def _most_tokens(piece_tokens: Offsets, places: Offsets) -> int:
+    """The most that the pieces from one place to the next have."""
     most = 0
-    for document in range(len(documents) - 1):
-        first, last = documents[document], documents[document + 1]
-        most = max(most, line_tokens[last] - line_tokens[first])
+    for place in range(len(places) - 1):
+        first, last = places[place], places[place + 1]
+        most = max(most, piece_tokens[last] - piece_tokens[first])
     return most
 
 
@@ -192,6 +193,7 @@ def _powers(highest: int) -> Hashes:
 
 @kernel
 def _text_number(tokens: Hashes, powers: Hashes) -> np.uint64:
+    """One number for a whole text: a polynomial whose last token is of the highest power."""
     value = powers[len(tokens)]
     for place in range(len(tokens)):  # the compiler makes vector operations of it
         value += tokens[place] * powers[place]
@@ -283,6 +285,7 @@ def heaviest_sentences(
     found = np.empty((len(documents) - 1) * most, np.uint64)
     places = np.zeros(len(documents), np.int64)
     masses, chosen = np.empty(most), np.empty(most, np.int64)
+    powers = _powers(_most_tokens(piece_tokens, line_pieces))
     filled = 0
     for document in range(len(documents) - 1):
         count = 0
@@ -304,18 +307,11 @@ def heaviest_sentences(
                 chosen[at] = piece
                 masses[at] = mass
         for piece in chosen[:count]:
-            found[filled] = _sentence_number(tokens[piece_tokens[piece] : piece_tokens[piece + 1]])
+            sentence = tokens[piece_tokens[piece] : piece_tokens[piece + 1]]
+            found[filled] = _text_number(sentence, powers)
             filled += 1
         places[document + 1] = filled
     return found[:filled], places
-
-
-@kernel
-def _sentence_number(tokens: Hashes) -> np.uint64:
-    value = np.uint64(len(tokens))
-    for token in tokens:
-        value = value * BASE + token
-    return mix(value)
 
 
 @kernel

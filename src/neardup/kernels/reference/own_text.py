@@ -116,8 +116,12 @@ def _length(text: Sequence[tuple[int, int]], size: int) -> int:
 
 
 def text_hash(page: Sequence[Line]) -> int:
-    """One number for the whole own text: its last token is the highest digit."""
-    tokens = [token for token, _ in own_tokens(page)]
+    """One number for the whole own text."""
+    return text_number([token for token, _ in own_tokens(page)])
+
+
+def text_number(tokens: Sequence[int]) -> int:
+    """One number for tokens, the last of which is the highest digit after a 1."""
     return numbered(1, tokens[::-1])
 
 
@@ -131,7 +135,7 @@ def numbered(first: int, tokens: Sequence[int]) -> int:
 def heaviest_sentences(page: Sequence[Line], most: int, least_units: int) -> list[int]:
     """The numbers of the heaviest sentences that are long enough."""
     found = [
-        (line.weight * line.unit * len(sentence), numbered(len(sentence), sentence))
+        (line.weight * line.unit * len(sentence), text_number(sentence))
         for line in page
         if line.weight > 0
         for sentence in line.sentences
