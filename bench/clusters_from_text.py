@@ -14,7 +14,8 @@ are of processor time, because other work on the machine must not count; wall-cl
 as well. Of up to three runs that take ten seconds together the quickest counts, ours and theirs.
 
 Peers that another Python has are found there: NEARDUP_PEERS=/path/to/python[:/another] (text-dedup
-wants other versions of our own dependencies). `bench/peers.py` says how each is used.
+wants other versions of our own dependencies). `bench/peers.py` says how each is used. The large
+size is for those that have a target.
 """
 
 from __future__ import annotations
@@ -78,7 +79,11 @@ def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
         "neardup in memory, from strings": timed(lambda: in_memory(pa.array(strings))),
         "neardup in memory, parsed": timed(lambda: in_memory(texts, parsed_pages)),
         "neardup dedup": timed(lambda: whole_run(path, work / "out")),
-        **{name: run_peer(name, path, language) for name in PEERS},
+        **{
+            name: run_peer(name, path, language)
+            for name in PEERS
+            if size == SIZE or name in TARGETS
+        },
     }
     ours = measured["neardup in memory"]["processor_seconds"]
     return {
