@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from neardup.kernels.ascii_words import AT_ONCE
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import SPARE, folded_token_hashes
 from neardup.kernels.reference import folded_tokens as plain
@@ -58,3 +59,17 @@ def test_bytes_that_are_no_text_do_not_reach_beyond_the_document() -> None:
     expected = token_hashes(*fold(data, offsets))
     assert np.array_equal(found[0], expected[0])
     assert np.array_equal(found[1], expected[1])
+
+
+@given(st.lists(st.lists(st.text("aZ0", min_size=1, max_size=40), max_size=6), max_size=5))
+def test_words_of_any_length(documents: list[list[str]]) -> None:
+    """Documents stand side by side: a word ends with its document, whatever letter comes next."""
+    texts = [" ".join(words) for words in documents]
+    assert hashes(texts) == [plain.folded_token_hashes(text) for text in texts]
+
+
+@pytest.mark.parametrize("between", [" ", ".\n", " " * 70])
+def test_more_words_than_are_hashed_together(between: str) -> None:
+    words = ["Word" * (number % 7) + f"{number:x}" for number in range(3 * AT_ONCE + 5)]
+    texts = [between.join(words[start:]) for start in (0, AT_ONCE, 3 * AT_ONCE)]
+    assert hashes(texts) == [plain.folded_token_hashes(text) for text in texts]

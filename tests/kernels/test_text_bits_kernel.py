@@ -48,6 +48,10 @@ def test_the_next_place_that_is_set(given_flags: list[bool], data: st.DataObject
     packed = np.packbits([*given_flags, *[False] * 64], bitorder="little")
     words = np.frombuffer(packed.tobytes().ljust(40, b"\0")[:40], np.uint64)
     assert next_set(words, at, end) == plain_bits.next_set(given_flags, at, end)
+    unset = [not flag for flag in given_flags]
+    assert next_clear(words, at, end) == plain_bits.next_set(unset, at, end)
+    assert count_set(words, at, end) == sum(given_flags[at:end])
+    assert is_set(words, at) == (at < len(given_flags) and given_flags[at])
 
 
 @given(st.binary(min_size=70, max_size=70), st.integers(0, 6), st.integers(0, 255))
@@ -68,6 +72,21 @@ def test_bits_of_a_number(number: int) -> None:
 @kernel
 def next_set(words: NDArray[np.uint64], at: int, end: int) -> int:
     return bits.next_set(words, at, end)
+
+
+@kernel
+def next_clear(words: NDArray[np.uint64], at: int, end: int) -> int:
+    return bits.next_clear(words, at, end)
+
+
+@kernel
+def count_set(words: NDArray[np.uint64], begin: int, end: int) -> int:
+    return bits.count_set(words, begin, end)
+
+
+@kernel
+def is_set(words: NDArray[np.uint64], at: int) -> bool:
+    return bits.is_set(words, at)
 
 
 @kernel

@@ -67,6 +67,12 @@ def test_the_same_text_is_the_same(writing: str) -> None:
     assert verdict.evidence["why"] == "the own text is the same, token for token"
 
 
+def test_plain_texts_need_no_markup() -> None:
+    pages = page_batch(["\n".join(article(1)), "\n".join(article(2))], host=["", ""])
+    assert METHOD.features(pages.select(["host", "text"])) == METHOD.features(pages)
+    assert METHOD.survey(pages.select(["host", "text"])).num_rows == 0
+
+
 def test_case_width_and_punctuation_do_not_matter() -> None:
     plain = article(1)
     loud = [line.upper().replace(".", "!").replace("B", "Ｂ") for line in plain]
@@ -366,6 +372,11 @@ def test_judging_many_pairs_is_judging_each() -> None:
     together = METHOD.judge(stored.take(left), stored.take(right)).to_pylist()
     for row, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         assert METHOD.judge(found.slice(a, 1), found.slice(b, 1)).to_pylist() == [together[row]]
+    related = METHOD.relate_in_place([found], stored.places(left), stored.places(right))
+    assert related.to_pylist() == [
+        {"relation": verdict["relation"], "similarity": verdict["similarity"]}
+        for verdict in together
+    ]
 
 
 # ---- clusters, end to end
