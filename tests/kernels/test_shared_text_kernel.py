@@ -45,6 +45,15 @@ def test_shared_weights(pairs: list[tuple[list[Line], list[Line]]], size: int) -
     assert difference.tolist() == [[each.difference for each in sides] for sides in wanted]
 
 
+@given(page_pairs(), st.integers(2, 9))
+def test_sisters_have_weights_of_their_own(pair: tuple[list[Line], list[Line]], size: int) -> None:
+    """Twice the others, here."""
+    apart, *examples = shared_of([pair], size)
+    together, *examples_together = shared_of([pair], size, sisters=True)
+    assert together == pytest.approx(2 * apart)
+    assert np.array_equal(examples, examples_together)
+
+
 @given(pages, st.integers(2, 9))
 def test_a_page_shares_all_with_itself(page: list[Line], size: int) -> None:
     shared, _, difference = shared_of([(page, page)], size)
@@ -96,7 +105,7 @@ def samples_of(page: list[Line]) -> list[int]:
 
 
 def shared_of(
-    pairs: Sequence[tuple[list[Line], list[Line]]], size: int
+    pairs: Sequence[tuple[list[Line], list[Line]]], size: int, *, sisters: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """The kernel, from pages whose lines are all kept; the left ones are one batch, the right ones
     another."""
@@ -104,7 +113,13 @@ def shared_of(
     addresses = [[array.ctypes.data for column in batch for array in column] for batch in batches]
     rows = np.arange(len(pairs), dtype=np.int32)
     return shared_text.shared_weights(
-        np.array(addresses, np.uint64), 0 * rows, rows, 0 * rows + 1, rows, size
+        np.array(addresses, np.uint64),
+        0 * rows,
+        rows,
+        0 * rows + 1,
+        rows,
+        np.full(len(pairs), sisters),
+        size,
     )
 
 
@@ -119,6 +134,7 @@ def batch_columns(
         (places_of_runs, np.array([len(line.tokens) for line in runs], np.uint32)),
         (places_of_runs, np.array([line.unit for line in runs], np.uint8)),
         (places_of_runs, np.array([line.unit * line.weight for line in runs], np.float32)),
+        (places_of_runs, np.array([2 * line.unit * line.weight for line in runs], np.float32)),
         ragged([samples_of(page) for page in kept]),
     ]
 

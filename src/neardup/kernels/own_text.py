@@ -16,6 +16,7 @@ Weights = NDArray[np.float64]
 Shingles = NDArray[np.uint32]
 
 ONE = np.uint64(1)
+PAIR = 2.0  # pages
 AT_ONCE = 512  # shingles that are made together: what that takes stays near the processor
 
 
@@ -74,30 +75,40 @@ def weights_on_site(
     power: float,
     own_share: float,
     faint: float,
-) -> Weights:
-    """The weights after what the site repeats is taken off; 0 for lines that are left out.
+) -> tuple[Weights, Weights]:
+    """The weights after what the site repeats is taken off; 0 for lines that are left out. And the
+    same for a comparison with a page of the same site.
 
         weight * min(1, own level / count) ** power
 
     The own level is the count up to which the least repeated `own_share` of what is told goes: 1
     for a page with text of its own, n for one that is copied n times on its site. So copies are
-    no template, and no page loses all its text. Lines below `faint` of the heaviest are left out.
+    no template, and no page loses all its text. Two pages of one site are both among those that
+    have a line: what only they have is no template to them, so their level is two at least. Lines
+    below `faint` of the heaviest are left out.
     """
-    kept = np.zeros(len(weights))
+    kept, to_sisters = np.zeros(len(weights)), np.zeros(len(weights))
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         level = _own_level(counts[begin:end], told[begin:end] * units[begin:end], own_share)
         heaviest = 0.0
         for line in range(begin, end):
             if units[line]:
-                kept[line] = weights[line]
-                if counts[line] > level:
-                    kept[line] *= (level / counts[line]) ** power
+                kept[line] = weights[line] * _left_of(level / counts[line], power)
                 heaviest = max(heaviest, kept[line])
         for line in range(begin, end):
             if kept[line] < faint * heaviest:
                 kept[line] = 0.0
-    return kept
+            if kept[line] > 0.0:
+                share = max(level, PAIR) / counts[line]
+                to_sisters[line] = weights[line] * _left_of(share, power)
+    return kept, to_sisters
+
+
+@kernel
+def _left_of(share: float, power: float) -> float:
+    """Powers take long, and few lines need them."""
+    return 1.0 if share >= 1.0 else share**power
 
 
 @kernel

@@ -22,9 +22,12 @@ Flags = NDArray[np.uint8]
 Weights = NDArray[np.float64]
 
 # What a page is told by: its shingles, its runs (a run is a kept line: so many tokens of so many
-# units and such a weight each), and the numbers of its sample lines among its runs.
-COLUMNS = ("shingles", "run_tokens", "run_units", "run_weights", "samples")
-SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAMPLES = range(0, 2 * len(COLUMNS), 2)
+# units and such a weight each, and another one beside pages of its host), and the numbers of its
+# sample lines among its runs.
+COLUMNS = ("shingles", "run_tokens", "run_units", "run_weights", "sister_weights", "samples")
+SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SISTER_WEIGHTS, SAMPLES = range(
+    0, 2 * len(COLUMNS), 2
+)
 
 NONE = -1
 MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
@@ -40,13 +43,14 @@ def shared_weights(
     left_row: Numbers,
     right_batch: Numbers,
     right_row: Numbers,
+    sisters: NDArray[np.bool_],
     size: int,
 ) -> tuple[Weights, Offsets, Offsets]:
     """For each pair, of its left page and of its right one: the weight of the tokens that the other
     page has too, the number of the first sample line that is mostly shared, and of the first that
     hardly is.
 
-    Shingles begin at the first tokens and reach over `size` units.
+    Shingles begin at the first tokens and reach over `size` units. `sisters` are pairs of one host.
     """
     pairs = len(left_row)
     shared = np.zeros((pairs, 2))
@@ -70,7 +74,7 @@ def shared_weights(
         for side in range(2):
             at, row = (batch, left_row[pair]) if side == 0 else (other_batch, right_row[pair])
             run_tokens = _words(at, RUN_TOKENS, row)
-            run_weights = _floats(at, RUN_WEIGHTS, row)
+            run_weights = _floats(at, SISTER_WEIGHTS if sisters[pair] else RUN_WEIGHTS, row)
             counts = run_tokens
             if not identical:
                 counts = np.empty(len(run_tokens), np.uint32)

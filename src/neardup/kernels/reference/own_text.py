@@ -64,16 +64,21 @@ def weights_on_site(
     power: float,
     own_share: float,
     faint: float,
-) -> list[float]:
-    """What each line weighs once it is known how often the site repeats it; faint lines: 0."""
+) -> list[tuple[float, float]]:
+    """What each line weighs once it is known how often the site repeats it, beside a page of
+    another site and beside one of its own; faint lines: 0."""
     masses = [share * n for share, n in zip(told, units, strict=True)]
     level = own_level(counts, masses, own_share)
-    kept = [
-        weight * min(1.0, level / count) ** power if n else 0.0
-        for weight, n, count in zip(weights, units, counts, strict=True)
-    ]
-    heaviest = max(kept, default=0.0)
-    return [0.0 if weight < faint * heaviest else weight for weight in kept]
+
+    def repeated(level: float) -> list[float]:
+        return [
+            weight * min(1.0, level / count) ** power if n else 0.0
+            for weight, n, count in zip(weights, units, counts, strict=True)
+        ]
+
+    both = list(zip(repeated(level), repeated(max(level, 2)), strict=True))
+    heaviest = max((weight for weight, _ in both), default=0.0)
+    return [(0.0, 0.0) if each[0] < faint * heaviest or not each[0] else each for each in both]
 
 
 def own_level(counts: Sequence[int], masses: Sequence[float], share: float) -> int:

@@ -62,11 +62,13 @@ class OwnText(Method):
                 ("host", pa.uint64()),
                 ("text", pa.uint64()),
                 ("mass", pa.float64()),
+                ("sister_mass", pa.float64()),
                 ("amount", pa.float64()),
                 ("shingles", pa.list_(pa.uint32())),
                 ("run_tokens", pa.list_(pa.uint32())),
                 ("run_units", pa.list_(pa.uint8())),
                 ("run_weights", pa.list_(pa.float32())),
+                ("sister_weights", pa.list_(pa.float32())),
                 ("sentences", pa.list_(pa.uint64())),
                 ("samples", pa.list_(pa.uint32())),
                 ("sample_texts", pa.list_(pa.string())),
@@ -104,7 +106,7 @@ class OwnText(Method):
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
         repeated = self._counts(page, survey if page.has_sites else None)
-        kept = own_text.weights_on_site(
+        kept, to_sisters = own_text.weights_on_site(
             weights, told, units, repeated, page.documents, o.power, o.own_share, o.faint
         )
         shingles, shingle_places, texts = own_text.own_shingles(
@@ -115,18 +117,22 @@ class OwnText(Method):
         )
         runs = np.flatnonzero(kept)
         run_places = np.searchsorted(runs, page.documents)
+        unit = np.where(dense[runs], 1, 2)
         mass, amount = own_text.own_masses(kept, units, page.documents)
+        sister_mass, _ = own_text.own_masses(to_sisters, units, page.documents)
         samples, sample_places, sample_texts = _samples(page, kept * units, runs, run_places)
         return pa.record_batch(
             [
                 page.hosts,
                 texts,
                 mass,
+                sister_mass,
                 amount,
                 lists(shingles, shingle_places),
                 lists(counts[runs].astype(np.uint32), run_places),
-                lists(np.where(dense[runs], 1, 2).astype(np.uint8), run_places),
-                lists((kept[runs] * np.where(dense[runs], 1, 2)).astype(np.float32), run_places),
+                lists(unit.astype(np.uint8), run_places),
+                lists((kept[runs] * unit).astype(np.float32), run_places),
+                lists((to_sisters[runs] * unit).astype(np.float32), run_places),
                 lists(sentences, sentence_places),
                 lists(samples, sample_places),
                 pa.ListArray.from_arrays(pa.array(sample_places, pa.int32()), sample_texts),

@@ -40,14 +40,13 @@ def measure(
     batches: Sequence[pa.RecordBatch], left: Places, right: Places, options: OwnTextOptions
 ) -> Measured:
     """The pages of each pair against each other."""
-    shared, example, difference = shared_weights(
-        list_addresses(batches), *left, *right, options.shingle
-    )
-
-    mass, other_mass = (_column(batches, "mass", side).view(np.float64) for side in (left, right))
-    amounts = (_column(batches, "amount", side).view(np.float64) for side in (left, right))
     host, other_host = (_column(batches, "host", side) for side in (left, right))
     same_host = (host == other_host) & (host != 0)
+    shared, example, difference = shared_weights(
+        list_addresses(batches), *left, *right, same_host, options.shingle
+    )
+    mass, other_mass = (_mass(batches, side, same_host) for side in (left, right))
+    amounts = (_column(batches, "amount", side).view(np.float64) for side in (left, right))
     same_text = _column(batches, "text", left) == _column(batches, "text", right)
     amount: Numbers = np.minimum(*amounts)
     similarity = divided(shared[:, 0] + shared[:, 1], mass + other_mass)
@@ -66,6 +65,12 @@ def measure(
 
 def _column(batches: Sequence[pa.RecordBatch], name: str, rows: Places) -> NDArray[np.uint64]:
     return gather(number_addresses(batches, name), *rows)
+
+
+def _mass(batches: Sequence[pa.RecordBatch], rows: Places, same_host: NDArray[np.bool_]) -> Numbers:
+    """The weight of all own text of some pages, beside a page of the same host or of another."""
+    mass, sister_mass = (_column(batches, name, rows) for name in ("mass", "sister_mass"))
+    return np.where(same_host, sister_mass, mass).view(np.float64)
 
 
 def divided(parts: Numbers, wholes: Numbers) -> Numbers:
