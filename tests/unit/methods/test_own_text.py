@@ -230,6 +230,18 @@ def test_copies_on_one_host_are_no_template() -> None:
     assert pair_in(pages, 0, 10, survey).relation is Relation.DIFFERENT
 
 
+@pytest.mark.parametrize("changed", [0, 1])
+def test_versions_on_one_host_are_no_template_to_each_other(changed: int) -> None:
+    """Of eight paragraphs one is written anew: an eighth of each version no other page has."""
+    template = article(9, 6)
+    versions = [article(1), article(1)[: 8 - changed] + article(2)[:changed]]
+    others = [article(seed) for seed in range(20, 30)]
+    pages = page_batch(on_site([*versions, *others], template), host=["a"] * 12)
+    verdict = pair_in(pages, 0, 1, survey_of(METHOD, pages))
+    assert verdict.relation in (Relation.SAME, Relation.NEAR)
+    assert verdict.similarity == pytest.approx(1 - changed / 8, abs=0.02)
+
+
 @given(st.lists(st.integers(1, 10**6), min_size=8, max_size=8), st.data())
 def test_no_page_loses_all_its_text(counts: list[int], data: st.DataObject) -> None:
     """Whatever a site is said to repeat."""
