@@ -7,7 +7,7 @@ under it (`candidates/grouping.py` says why that loses nothing).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from neardup.candidates.grouping import (
 )
 from neardup.errors import UsageError
 from neardup.index.packing import unpack
-from neardup.methods.base import Method, ProposesCandidates
+from neardup.methods.base import JudgesInPlace, Method, Places, ProposesCandidates
 from neardup.model import Relation
 from neardup.stores.session import Session
 
@@ -46,9 +46,7 @@ class PageFeatures:
         """The features of these pages, in this order."""
         distinct = sorted(set(numbers))
         here = [number for number in distinct if number in self.place]
-        stored = self.session.content(
-            "features", [number for number in distinct if number not in self.place]
-        )
+        stored = self._stored(distinct)
         rows = {number: row for row, number in enumerate([*here, *stored])}
         ours = self.batch.take(pa.array([self.place[number] for number in here], pa.int64()))
         theirs = unpack(self.method.feature_schema, list(stored.values()))
@@ -57,7 +55,16 @@ class PageFeatures:
 
     def judge(self, left: Sequence[int], right: Sequence[int]) -> pa.RecordBatch:
         """The verdicts on pairs of pages."""
-        return self.method.judge(self.take(left), self.take(right))
+        if not isinstance(self.method, JudgesInPlace):
+            return self.method.judge(self.take(left), self.take(right))
+        stored = self._stored({*left, *right})
+        theirs = {number: row for row, number in enumerate(stored)}
+        batches = [self.batch]
+        if stored:
+            batches.append(unpack(self.method.feature_schema, list(stored.values())))
+        return self.method.judge_in_place(
+            batches, self._places(left, theirs), self._places(right, theirs)
+        )
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]
@@ -66,6 +73,16 @@ class PageFeatures:
         verdicts = self.judge(left, right)
         columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
         return list(zip(*columns, strict=True))
+
+    def _stored(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        """The features of those pages that are not at hand."""
+        return self.session.content("features", sorted(set(numbers) - self.place.keys()))
+
+    def _places(self, numbers: Sequence[int], stored: Mapping[int, int]) -> Places:
+        """Where pages stand: among those at hand, or by their row among the stored ones."""
+        batches = [int(number in stored) for number in numbers]
+        rows = [stored[each] if each in stored else self.place[each] for each in numbers]
+        return Places(np.array(batches, np.int32), np.array(rows, np.int32))
 
 
 def stored_features(method: Method, session: Session) -> PageFeatures:
