@@ -151,7 +151,7 @@ def test_clusters_and_events(store: Store) -> None:
     assert store.read(lambda session: session.cluster(2)) == ClusterRow(2, 0, 5, 8, 1)
     assert store.read(lambda session: session.cluster(3)) is None
     assert [row.number for row in store.read(lambda session: session.members([1]))] == [3, 4, 7]
-    assert store.read(lambda session: session.first_of(1)) == 3
+    assert store.read(lambda session: session.firsts_of([1, 2, 3])) == {1: 3}
     events = store.read(lambda session: session.events(1))
     assert events == [EventRow(5, 1, "created", "p4", None), EventRow(6, 1, "joined", "p7", 2)]
 

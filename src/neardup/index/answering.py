@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from neardup.index.answers import Answer, cluster_name
 from neardup.index.matching import PageFeatures, stored_features
@@ -30,62 +31,96 @@ def planned_answers(
                 edges_of[end].append(edge)
     missing = {end for edge in plan.edges for end in (edge.a, edge.b)} - plan.rows.keys()
     rows = {**session.pages(sorted(missing)), **plan.rows}
-    answers = {}
+    matches = []
     for number in plan.fresh:
         row = rows[number]._replace(cluster=clusters.get(number, rows[number].cluster))
-        members = set(group_of[number])
-        answers[row.id] = _answer(
-            method, row, members, edges_of[number], rows, features, plan.evidence
-        )
-    return answers
+        matches.append(_match(method, row, group_of[number], edges_of[number]))
+    return _answers(matches, rows, features, plan.evidence)
 
 
-def stored_answer(method: Method, session: Session, row: PageRow) -> Answer:
-    """What is told of a page that is stored, as when it came."""
-    edges = session.edges([row.number])
-    rows = session.pages(sorted({end for edge in edges for end in (edge.a, edge.b)}))
-    first = session.first_of(row.cluster)
-    rows |= session.pages([first])
-    members = {number for number, each in rows.items() if each.cluster == row.cluster}
-    features = stored_features(method, session)
-    return replace(_answer(method, row, members, edges, rows, features, {}), known=True)
+def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -> dict[str, Answer]:
+    """What is told of pages that are stored, as when they came, by id."""
+    if not pages:
+        return {}
+    edges_of: dict[int, list[Edge]] = {row.number: [] for row in pages}
+    for edge in session.edges(sorted(edges_of)):
+        for end in {edge.a, edge.b} & edges_of.keys():
+            edges_of[end].append(edge)
+    firsts = session.firsts_of(sorted({row.cluster for row in pages}))
+    others = {end for edges in edges_of.values() for edge in edges for end in (edge.a, edge.b)}
+    rows = session.pages(sorted(others.union(firsts.values())))
+    matches = []
+    for row in pages:
+        beside = {_other(edge, row.number) for edge in edges_of[row.number]}
+        members = [each for each in beside if rows[each].cluster == row.cluster]
+        first = firsts.get(row.cluster, row.number)
+        matches.append(_match(method, row, [first, *members], edges_of[row.number]))
+    told = _answers(matches, rows, stored_features(method, session), {})
+    return {name: replace(answer, known=True) for name, answer in told.items()}
 
 
-def _answer(
-    method: Method,
-    row: PageRow,
-    members: Iterable[int],
-    edges: list[Edge],
-    rows: Mapping[int, PageRow],
-    features: PageFeatures,
-    evidence: Mapping[tuple[int, int], str],
-) -> Answer:
+class _Match(NamedTuple):
+    """The page that another is told to be a copy of, or closest to."""
+
+    row: PageRow
+    duplicate: bool
+    other: int | None  # none for a page that has nothing in common with any before it
+    edge: Edge | None  # what is known of the two
+
+
+def _match(method: Method, row: PageRow, members: Iterable[int], edges: Sequence[Edge]) -> _Match:
     earlier = {number for number in members if number < row.number}
-    name = cluster_name(row.cluster) if row.cluster != NONE else None
     before = [edge for edge in edges if _other(edge, row.number) < row.number]
     joined = [edge for edge in before if _other(edge, row.number) in earlier]
     joined = [edge for edge in joined if edge.relation in method.joins] or joined
-    if not earlier and not before:
+    known = joined if earlier else before
+    if known:
+        best = min(known, key=lambda edge: _closest(edge, row.number))
+        return _Match(row, bool(earlier), _other(best, row.number), best)
+    return _Match(row, bool(earlier), min(earlier, default=None), None)
+
+
+def _answers(
+    matches: Sequence[_Match],
+    rows: Mapping[int, PageRow],
+    features: PageFeatures,
+    evidence: Mapping[tuple[int, int], str],
+) -> dict[str, Answer]:
+    """What is told, by id. Pairs of which there is no evidence are judged, all at once."""
+    pairs = [(match.row.number, match.other) for match in matches if match.other is not None]
+    known = {match.row.number for match in matches if match.edge and match.edge[:2] in evidence}
+    unknown = [pair for pair in pairs if pair[0] not in known]
+    judged: dict[int, dict[str, Any]] = {}
+    if unknown:
+        left, right = zip(*unknown, strict=True)
+        judged = dict(zip(left, features.judge(left, right).to_pylist(), strict=True))
+    return {
+        match.row.id: _answer(match, rows, judged.get(match.row.number), evidence)
+        for match in matches
+    }
+
+
+def _answer(
+    match: _Match,
+    rows: Mapping[int, PageRow],
+    judged: Mapping[str, Any] | None,
+    evidence: Mapping[tuple[int, int], str],
+) -> Answer:
+    row, edge = match.row, match.edge
+    name = cluster_name(row.cluster) if row.cluster != NONE else None
+    if match.other is None:
         relation = None if row.decidable else Relation.UNDECIDED
         why = {} if row.decidable else {"why": "too little text to tell"}
         return Answer(row.id, False, name, None, relation, None, why)
-    if joined or not earlier:
-        best = min(joined or before, key=lambda edge: _closest(edge, row.number))
-        other = _other(best, row.number)
-        told = evidence.get((best.a, best.b))
-        relation = _relation_of(best, row.number)
-        similarity = best.similarity
+    if edge is not None:
+        relation, similarity = _relation_of(edge, row.number), edge.similarity
+        told = judged["evidence"] if judged is not None else evidence[edge.a, edge.b]
     else:
-        other, told = min(earlier), None
-        relation, similarity = None, None
-    if told is None:
-        verdict = features.judge([row.number], [other]).to_pylist()[0]
-        told = verdict["evidence"]
-        if relation is None:
-            relation, similarity = Relation(verdict["relation"]), verdict["similarity"]
-    return Answer(
-        row.id, bool(earlier), name, rows[other].id, relation, similarity, json.loads(told)
-    )
+        assert judged is not None
+        relation, similarity = Relation(judged["relation"]), judged["similarity"]
+        told = judged["evidence"]
+    other = rows[match.other].id
+    return Answer(row.id, match.duplicate, name, other, relation, similarity, json.loads(told))
 
 
 def _other(edge: Edge, number: int) -> int:

@@ -140,8 +140,8 @@ def list_clusters(
         f"ORDER BY {order} DESC, cluster DESC LIMIT ? OFFSET ?"
     )
     rows = session.select(sql, *values, *wanted, most, skip)
-    firsts = session.pages([session.first_of(row[0]) for row in rows])
-    first_of = {each.cluster: each for each in firsts.values()}
+    firsts = session.firsts_of([row[0] for row in rows])
+    first_of = {each.cluster: each for each in session.pages(sorted(firsts.values())).values()}
     return [
         ClusterSummary(
             cluster_name(number),

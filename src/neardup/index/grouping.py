@@ -274,7 +274,7 @@ def _first_to_join(
     best = _best_neighbour(graph, rows, number, new)
     if best is None:
         return None
-    first = session.first_of(rows[best].cluster)
+    (first,) = session.firsts_of([rows[best].cluster]).values()
     rows |= session.pages([first])
     verdict = judge([number], [first])[0]
     return first if _similarity((number, first), verdict, graph.joins, graph.said) >= 0 else None

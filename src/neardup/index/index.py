@@ -20,7 +20,7 @@ from typing import NamedTuple
 from neardup.engines.progress import Progress
 from neardup.engines.threads import default_workers, ordered_map
 from neardup.index import browsing, feedback, forgetting, rechecking
-from neardup.index.answering import planned_answers, stored_answer
+from neardup.index.answering import planned_answers, stored_answers
 from neardup.index.answers import (
     Answer,
     ClusterSummary,
@@ -257,7 +257,7 @@ class Index:
     def _add(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         at = now()
         known = _sorted_out(session, arrived)
-        answers = {row.id: stored_answer(self.method, session, row) for row in known.same}
+        answers = stored_answers(self.method, session, known.same)
         if known.same:
             session.saw([row.number for row in known.same], at)
         new = arrived.only(known.new)
@@ -271,7 +271,7 @@ class Index:
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)
-        answers = {row.id: stored_answer(self.method, session, row) for row in known.same}
+        answers = stored_answers(self.method, session, known.same)
         new = arrived.only(known.new)
         if new.pages.num_rows:
             at = now()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from neardup.index.answering import stored_answer
+from neardup.index.answering import stored_answers
 from neardup.index.answers import Answer, Feedback, moment
 from neardup.methods.base import Method
 from neardup.stores.session import Session
@@ -64,7 +64,7 @@ def by_host(session: Session, most: int = 12) -> list[Host]:
 
 def reasons(method: Method, session: Session, ids: Sequence[str]) -> dict[str, Answer]:
     """Why each of these stored pages is in its cluster, by id: the page it is closest to."""
-    return {id_: stored_answer(method, session, row) for id_, row in session.known(ids).items()}
+    return stored_answers(method, session, list(session.known(ids).values()))
 
 
 def said_within(session: Session, ids: Sequence[str]) -> list[Feedback]:

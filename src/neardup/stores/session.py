@@ -71,9 +71,11 @@ class Session:
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
         return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
-    def first_of(self, cluster: int) -> int:
-        """The page of a cluster that came first."""
-        return int(self._db.rows("SELECT min(number) FROM pages WHERE cluster = ?", cluster)[0][0])
+    def firsts_of(self, clusters: Sequence[int]) -> dict[int, int]:
+        """The page of each cluster that came first. A great cluster is not read for it."""
+        first = "SELECT min(number) FROM pages WHERE pages.cluster = clusters.cluster"
+        sql = f"SELECT cluster, ({first}) FROM clusters WHERE cluster IN (?*) AND size > 0"
+        return dict(self._db.rows(sql, list(clusters)))
 
     def count_pages(self) -> int:
         """How many pages are here."""
