@@ -19,7 +19,7 @@ from neardup.candidates.grouping import distinct_pairs
 from neardup.clusters.growing import NEW
 from neardup.engines.features import Features, Rows, mapped_features
 from neardup.engines.parsing import Spilled
-from neardup.engines.remembered import PAGES_FILE, ROWS_AT_ONCE, SURVEY_FILE
+from neardup.engines.remembered import PAGES_FILE, SURVEY_FILE, read_remembered
 from neardup.engines.result import Result
 from neardup.engines.run import Run
 from neardup.errors import InputError, UsageError
@@ -172,14 +172,9 @@ def with_earlier_features(method: Method, new: Features, earlier: Earlier, run: 
 def remembered_features(folder: Path, method: Method, numbers: Rows, run: Run) -> Features:
     """The features that a result remembers, unpacked into the work folder."""
     parts = run.parts("earlier", method.feature_schema, compressed=False)
-    batches = pq.ParquetFile(folder / PAGES_FILE).iter_batches(ROWS_AT_ONCE, columns=["features"])
+    batches = read_remembered(folder, method.feature_schema)
     with run.stages("earlier", total=numbers.size) as stage:
-        parts.fill(
-            batches,
-            lambda batch: (pa.RecordBatch.from_struct_array(batch["features"]), 0),
-            1,
-            stage,
-        )
+        parts.fill(batches, lambda batch: (batch, 0), 1, stage)
     cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
     paths = [parts.path(part.number) for part in parts.listed]
     return mapped_features(method.feature_schema, paths, np.split(numbers, cuts))

@@ -50,6 +50,11 @@ class Features:
     def __len__(self) -> int:
         return self._batch.size
 
+    @property
+    def number_lists(self) -> list[str]:
+        """The columns of lists of numbers in which nothing is null."""
+        return list(self._lengths)
+
     @cached_property
     def row_bytes(self) -> int:
         """What a page takes, on average."""

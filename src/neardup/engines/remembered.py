@@ -1,6 +1,8 @@
 """What a result remembers of its pages, so that later runs need not read them again.
 
-`remembered.parquet` has a row a page, in the order of ids: its record and its features.
+`remembered.parquet` has a row a page, in the order of ids: its record and its features. Lists of
+numbers are byte strings there: Parquet writes and reads lists number by number, with two levels for
+each.
 `survey.parquet` has the counts behind the features, for a method that surveys.
 """
 
@@ -14,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.engines.features import Features
+from neardup.engines.packed_lists import pack, unpack
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
-from neardup.methods.base import Method
 from neardup.schemas import COUNTS, PAGES
 
 PAGES_FILE = "remembered.parquet"
@@ -25,35 +27,55 @@ REPEATED = ["canonical_url", "source"]  # columns whose values repeat; features 
 TAKEN_BYTES = 64_000_000  # of features that are put in order at once, about
 
 
-def remembered_schema(method: Method) -> pa.Schema:
+def _schema(features: Features) -> pa.Schema:
     """Id, record, features."""
     return pa.schema(
         [
             PAGES.field("id"),
             *(PAGES.field(name) for name in KEPT_COLUMNS),
             pa.field("length", pa.int64()),
-            pa.field("features", pa.struct(list(method.feature_schema)), nullable=False),
+            pa.field("features", pa.struct(list(_packed_schema(features))), nullable=False),
         ]
     )
 
 
-def write_remembered(folder: Path, method: Method, spilled: Spilled, features: Features) -> None:
+def _packed_schema(features: Features) -> pa.Schema:
+    packed = features.number_lists
+    return pa.schema(
+        [
+            (each.name, pa.large_binary()) if each.name in packed else each
+            for each in features.schema
+        ]
+    )
+
+
+def write_remembered(folder: Path, spilled: Spilled, features: Features) -> None:
     """Remember every page of a run."""
     options = {"use_dictionary": REPEATED, "compression": "zstd"}
-    with pq.ParquetWriter(folder / PAGES_FILE, remembered_schema(method), **options) as writer:
-        for batch in _rows(method, spilled, features):
+    with pq.ParquetWriter(folder / PAGES_FILE, _schema(features), **options) as writer:
+        for batch in _rows(spilled, features):
             writer.write_batch(batch)
 
 
-def _rows(method: Method, spilled: Spilled, features: Features) -> Iterator[pa.RecordBatch]:
-    schema = remembered_schema(method)
+def read_remembered(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The features of all pages, in the order of ids, as they were."""
+    lists = [field.name for field in schema if pa.types.is_list(field.type)]
+    file = pq.ParquetFile(folder / PAGES_FILE)
+    for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):
+        stored = pa.RecordBatch.from_struct_array(batch["features"])
+        packed = [name for name in lists if pa.types.is_large_binary(stored[name].type)]
+        yield unpack(stored, schema, packed)
+
+
+def _rows(spilled: Spilled, features: Features) -> Iterator[pa.RecordBatch]:
+    schema = _schema(features)
     for start, taken in _features_in_order(features):
         here = slice(start, start + ROWS_AT_ONCE)
         columns = {
             "id": spilled.ids[here],
             **{name: spilled.pages[name][here].combine_chunks() for name in KEPT_COLUMNS},
             "length": spilled.pages["length"][here].combine_chunks(),
-            "features": taken.to_struct_array(),
+            "features": pack(taken, features.number_lists).to_struct_array(),
         }
         yield pa.record_batch(columns, schema=schema)
 

@@ -46,7 +46,7 @@ def write_result(
     with run.stages("write") as stage:
         for name, (schema, rows) in tables.items():
             output.write_rows(folder / name, schema, rows, format, stage)
-        write_remembered(folder, method, spilled, features)
+        write_remembered(folder, spilled, features)
 
 
 def clusters_rows(

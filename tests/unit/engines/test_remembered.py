@@ -1,0 +1,55 @@
+"""What a result remembers of its pages comes back as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from neardup.engines import remembered
+from neardup.engines.features import Features
+from neardup.engines.parsing import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
+from neardup.engines.remembered import read_remembered, write_remembered
+from neardup.engines.work import Parts
+from page_batches import page_batch
+
+SCHEMA = pa.schema(
+    [
+        ("page", pa.int64()),
+        ("words", pa.list_(pa.uint32())),
+        ("shares", pa.list_(pa.float64())),
+        ("gaps", pa.list_(pa.uint8())),
+        ("texts", pa.list_(pa.string())),
+    ]
+)
+COUNT = 9
+
+
+def row(page: int) -> dict[str, object]:
+    numbers = list(range(page % 4))
+    texts = [f"t{number}" for number in numbers]
+    gaps = None if page == 5 else numbers
+    return {"page": page, "words": numbers, "shares": numbers, "gaps": gaps, "texts": texts}
+
+
+def spilled(folder: Path) -> Spilled:
+    pages = with_lengths(page_batch(["text"] * COUNT, id=[f"p{n}" for n in range(COUNT)]))
+    table = pa.Table.from_batches([pages.select([*KEPT_COLUMNS, "length"])])
+    return Spilled(Parts(folder, SPILLED, compressed=True), [], pages["id"], table, [])
+
+
+@pytest.mark.parametrize("rows_at_once", [4, 4096])
+def test_features_come_back_in_the_order_of_pages(
+    tmp_path: Path, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "ROWS_AT_ONCE", rows_at_once)
+    numbers = [np.array([8, 0, 5]), np.array([], np.int64), np.array([1, 7, 2, 3, 6, 4])]
+    batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
+    features = Features(SCHEMA, batches, numbers)
+    assert features.number_lists == ["words", "shares"]
+    write_remembered(tmp_path, spilled(tmp_path / "pages"), features)
+    found = list(read_remembered(tmp_path, SCHEMA))
+    assert pa.Table.from_batches(found).to_pylist() == [row(page) for page in range(COUNT)]
+    assert all(each.schema.types == SCHEMA.types for each in found)
