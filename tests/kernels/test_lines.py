@@ -30,11 +30,19 @@ def cut(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> list[str]:
 @given(documents)
 def test_lines(documents: list[str]) -> None:
     data, offsets = buffers(documents)
-    starts, document_lines = lines.line_offsets(text_bits(data).newlines, offsets)
+    starts, document_lines = lines.line_offsets(lines.newline_bits(data), offsets)
     found = [line.removesuffix("\n") for line in cut(data, starts)]
     for number, text in enumerate(documents):
         here = found[document_lines[number] : document_lines[number + 1]]
         assert here == plain.lines(text)
+
+
+@given(st.binary(max_size=300) | st.integers(0, 200).map(lambda size: b"\n" * size))
+def test_newline_bits(data: bytes) -> None:
+    bits = lines.newline_bits(np.frombuffer(data, np.uint8))
+    found = [at for at in range(64 * bits.size) if int(bits[at // 64]) >> at % 64 & 1]
+    assert found == [at for at, byte in enumerate(data) if byte == ord("\n")]
+    assert bits.tolist() == text_bits(np.frombuffer(data, np.uint8)).newlines.tolist()
 
 
 @given(documents)

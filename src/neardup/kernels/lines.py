@@ -9,11 +9,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import Bits, count_bits, count_set, next_set
+from neardup.kernels.bits import BLOCK, LAST, Bits, count_bits, count_set, equal_bits, next_set
 from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, mix
 
 NEWLINE = 10
+
+
+@kernel
+def newline_bits(data: NDArray[np.uint8]) -> Bits:
+    """A bit for each byte that ends a line, as `text_bits` has them; for who needs no others."""
+    newlines = np.zeros(len(data) // BLOCK + 1, np.uint64)
+    whole = len(data) // BLOCK
+    for number in range(whole):
+        newlines[number] = equal_bits(data, number * BLOCK, np.uint8(NEWLINE))
+    for at in range(whole * BLOCK, len(data)):
+        newlines[whole] |= np.uint64(data[at] == NEWLINE) << np.uint64(at & LAST)
+    return newlines
 
 
 @kernel

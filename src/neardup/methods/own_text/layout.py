@@ -25,7 +25,6 @@ class Layout:
     """The lines of a batch of pages."""
 
     data: NDArray[np.uint8]
-    bits: TextBits
     starts: NDArray[np.int64]  # of each line in the data
     documents: NDArray[np.int64]  # the first line of each page
     link_shares: NDArray[np.float32]
@@ -39,6 +38,11 @@ class Layout:
         return bool(self.hosts.any() or self.furniture.any())
 
     @cached_property
+    def bits(self) -> TextBits:
+        """The bytes of the text told apart; a survey does without."""
+        return text_bits(self.data)
+
+    @cached_property
     def hashes(self) -> NDArray[np.uint64]:
         """A number for each line."""
         return lines.line_hashes(self.data, self.starts)
@@ -48,11 +52,10 @@ def layout(pages: pa.RecordBatch) -> Layout:
     """The lines of pages; those of plain texts, which have no columns of markup, are all told."""
     data, offsets = string_buffers(pages["text"])
     data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
-    bits = text_bits(data)
-    starts, documents = lines.line_offsets(bits.newlines, offsets)
+    starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
     link_shares, menus, furniture = _of_markup(pages, starts.size - 1)
     hosts = _host_numbers(pages["host"])
-    return Layout(data, bits, starts, documents, link_shares, menus, furniture, hosts)
+    return Layout(data, starts, documents, link_shares, menus, furniture, hosts)
 
 
 def have_sites(pages: pa.RecordBatch) -> bool:
