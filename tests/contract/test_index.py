@@ -279,7 +279,9 @@ def test_every_method(name: str, tmp_path: Path) -> None:
         answers = [index.add(page) for page in pages]
         assert groups(index) == expected
         firsts = {cluster.kept for cluster in index.clusters()}
-        assert {answer.id for answer in answers if not answer.duplicate} == firsts
+        new = {answer.id for answer in answers if not answer.duplicate}
+        assert firsts <= new  # two of these may be joined by a page that is near both
+        assert name == "simhash" or firsts == new
         index.remove("p00")
         assert check_whole(index) == {page.id for page in pages} - {"p00"}
         index.recheck()

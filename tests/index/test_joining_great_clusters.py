@@ -8,6 +8,8 @@ from index_checks import check_whole
 from neardup import Index, html_page
 from neardup.index import grouping
 
+PAGES = 240  # more than a great cluster has, and fewer than make a key hot
+
 
 def page(number: int) -> str:
     """All pages are much alike, and every second one repeats the one before it."""
@@ -22,12 +24,12 @@ def page(number: int) -> str:
 def test_many_pages_join_great_clusters_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(grouping, "MOST_PAGES", most)
     with Index.open("memory://") as index:
-        for first in range(0, 600, 150):
-            numbers = range(first, first + 150)
+        for first in range(0, PAGES, 60):
+            numbers = range(first, first + 60)
             index.add_many(
                 html_page(
                     page(number), id=str(number), url=f"http://s{number % 50}.example/{number}"
                 )
                 for number in numbers
             )
-            assert check_whole(index) == {str(number) for number in range(first + 150)}
+            assert check_whole(index) == {str(number) for number in range(first + 60)}
