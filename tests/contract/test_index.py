@@ -13,6 +13,7 @@ import neardup
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, Relation, StoreError, UsageError, html_page, text_page
 from neardup.index import grouping
+from neardup.index.settings import FORMAT
 from neardup.methods.base import REGISTRY, make_method
 from neardup.model import Source
 from postgres import Server
@@ -347,8 +348,9 @@ def test_a_store_answers_for_what_it_was_made_for(
 def test_a_store_in_another_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path / 'x.db'}"
     Index.open(url).close()
-    monkeypatch.setattr("neardup.index.settings.FORMAT", 2)
-    with pytest.raises(StoreError, match="format 1 and this neardup reads format 2"):
+    monkeypatch.setattr("neardup.index.settings.FORMAT", FORMAT + 1)
+    expected = f"format {FORMAT} and this neardup reads format {FORMAT + 1}"
+    with pytest.raises(StoreError, match=expected):
         Index.open(url)
 
 

@@ -87,12 +87,13 @@ def test_the_best_segment(scores: list[int]) -> None:
 
 @given(
     weighed_pages,
+    st.sampled_from([1.0, 2.0]),
     st.sampled_from([0.0, 1.0, 2.5, 3.0]),
     st.sampled_from([0.0, 1 / 16, 0.5, 1.0]),
     st.sampled_from([0.0, 1 / 64, 0.5, 1.0]),
 )
 def test_weights_on_site(
-    batch: list[list[Weighed]], power: float, own_share: float, faint: float
+    batch: list[list[Weighed]], sister_level: float, power: float, own_share: float, faint: float
 ) -> None:
     told, units, counts, weights = columns(batch)
     at = places(batch)
@@ -101,6 +102,7 @@ def test_weights_on_site(
         told,
         units.astype(np.int64),
         counts.astype(np.int64),
+        np.full(len(batch), sister_level),
         at,
         power,
         own_share,
@@ -112,6 +114,7 @@ def test_weights_on_site(
             [line.told for line in page],
             [line.units for line in page],
             [line.repeated for line in page],
+            sister_level,
             power,
             own_share,
             faint,

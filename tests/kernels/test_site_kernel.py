@@ -85,6 +85,10 @@ def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> Non
         for page in batch
     ]
     assert counts.tolist() == list(chain.from_iterable(wanted))
+    pages = site.pages_on_hosts(hosts, *table).tolist()
+    assert pages == [
+        repeated.get(plain.host_key(host), 1) if host else 1 for host in hosts.tolist()
+    ]
 
 
 @given(st.dictionaries(hashes.filter(bool), st.integers(1, 9), max_size=40), st.lists(hashes))

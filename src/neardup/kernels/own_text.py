@@ -16,7 +16,6 @@ Weights = NDArray[np.float64]
 Shingles = NDArray[np.uint32]
 
 ONE = np.uint64(1)
-PAIR = 2.0  # pages
 AT_ONCE = 512  # shingles that are made together: what that takes stays near the processor
 
 
@@ -71,6 +70,7 @@ def weights_on_site(
     told: Weights,
     units: Offsets,
     counts: Offsets,
+    sister_levels: Weights,
     documents: Offsets,
     power: float,
     own_share: float,
@@ -83,9 +83,8 @@ def weights_on_site(
 
     The own level is the count up to which the least repeated `own_share` of what is told goes: 1
     for a page with text of its own, n for one that is copied n times on its site. So copies are
-    no template, and no page loses all its text. Two pages of one site are both among those that
-    have a line: what only they have is no template to them, so their level is two at least. Lines
-    below `faint` of the heaviest are left out.
+    no template, and no page loses all its text. Beside a page of its own site the level is the
+    page's `sister_levels` at least. Lines below `faint` of the heaviest are left out.
     """
     kept, to_sisters = np.zeros(len(weights)), np.zeros(len(weights))
     for document in range(len(documents) - 1):
@@ -100,7 +99,7 @@ def weights_on_site(
             if kept[line] < faint * heaviest:
                 kept[line] = 0.0
             if kept[line] > 0.0:
-                share = max(level, PAIR) / counts[line]
+                share = max(level, sister_levels[document]) / counts[line]
                 to_sisters[line] = weights[line] * _left_of(share, power)
     return kept, to_sisters
 

@@ -134,6 +134,19 @@ def line_counts(
 
 
 @kernel
+def pages_on_hosts(
+    hosts: Hashes, starts: NDArray[np.uint32], keys: Hashes, key_counts: Offsets
+) -> Offsets:
+    """How many pages the host of each page has; 1 for a page without a host."""
+    pages = np.ones(len(hosts), np.int64)
+    for document in range(len(hosts)):
+        if hosts[document] and len(keys):
+            host = mix(hosts[document] ^ HOST_SALT)
+            pages[document] = look_up(starts, keys, key_counts, host)
+    return pages
+
+
+@kernel
 def _take_counts(
     site: np.uint64,
     lines: Hashes,

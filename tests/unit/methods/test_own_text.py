@@ -235,8 +235,8 @@ def test_versions_on_one_host_are_no_template_to_each_other(changed: int) -> Non
     """Of eight paragraphs one is written anew: an eighth of each version no other page has."""
     template = article(9, 6)
     versions = [article(1), article(1)[: 8 - changed] + article(2)[:changed]]
-    others = [article(seed) for seed in range(20, 30)]
-    pages = page_batch(on_site([*versions, *others], template), host=["a"] * 12)
+    others = [article(seed) for seed in range(20, 90)]
+    pages = page_batch(on_site([*versions, *others], template), host=["a"] * 72)
     verdict = pair_in(pages, 0, 1, survey_of(METHOD, pages))
     assert verdict.relation in (Relation.SAME, Relation.NEAR)
     assert verdict.similarity == pytest.approx(1 - changed / 8, abs=0.02)

@@ -61,6 +61,7 @@ def weights_on_site(
     told: Sequence[float],
     units: Sequence[int],
     counts: Sequence[int],
+    sister_level: float,
     power: float,
     own_share: float,
     faint: float,
@@ -76,7 +77,7 @@ def weights_on_site(
             for weight, n, count in zip(weights, units, counts, strict=True)
         ]
 
-    both = list(zip(repeated(level), repeated(max(level, 2)), strict=True))
+    both = list(zip(repeated(level), repeated(max(level, sister_level)), strict=True))
     heaviest = max((weight for weight, _ in both), default=0.0)
     return [(0.0, 0.0) if each[0] < faint * heaviest or not each[0] else each for each in both]
 

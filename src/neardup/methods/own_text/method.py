@@ -40,6 +40,7 @@ from neardup.schemas import COUNTS, KEYS, RELATED, VERDICTS
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
+PAIR, FEW_IN = 2.0, 32  # pages: two of 64 are few, two of 32 may be two of many
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
 
 
@@ -105,9 +106,9 @@ class OwnText(Method):
         units = counts * np.where(dense, 1, 2)
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
-        repeated = self._counts(page, survey if page.has_sites else None)
+        repeated, levels = self._counts(page, survey if page.has_sites else None)
         kept, to_sisters = own_text.weights_on_site(
-            weights, told, units, repeated, page.documents, o.power, o.own_share, o.faint
+            weights, told, units, repeated, levels, page.documents, o.power, o.own_share, o.faint
         )
         shingles, shingle_places, texts = own_text.own_shingles(
             tokens, line_tokens, page.documents, kept, dense, o.shingle
@@ -152,18 +153,24 @@ class OwnText(Method):
             page.hashes, page.documents, page.furniture, self.options.furniture
         )
 
-    def _counts(self, page: Layout, survey: Survey | None) -> NDArray[np.int64]:
-        """On how many pages of its site each line stands."""
+    def _counts(
+        self, page: Layout, survey: Survey | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """On how many pages of its site each line stands; and the least level of each page beside
+        another page of its host.
+
+        Two pages of one host are both among those that have a line. What only they have is no
+        template between them, if the host has pages enough to tell: two of less than one in
+        `FEW_IN`.
+        """
         if survey is None:
-            return np.ones(page.starts.size - 1, np.int64)
-        return site.line_counts(
-            page.hashes,
-            page.documents,
-            page.hosts,
-            self._sites(page),
-            self.options.few_pages,
-            *survey.table,
+            return np.ones(page.starts.size - 1, np.int64), np.ones(page.hosts.size)
+        few = self.options.few_pages
+        counts = site.line_counts(
+            page.hashes, page.documents, page.hosts, self._sites(page), few, *survey.table
         )
+        pages = site.pages_on_hosts(page.hosts, *survey.table)
+        return counts, np.clip(pages / FEW_IN, 1.0, PAIR)
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("amount"), self.options.enough)
