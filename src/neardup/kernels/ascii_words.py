@@ -15,6 +15,7 @@ from neardup.kernels.bits import (
     SHIFT,
     Bits,
     count_bits,
+    eight_bytes,
     is_set,
     lowest_bit,
     within,
@@ -141,15 +142,12 @@ def _long_state(data: Bytes, begin: int, end: int, state: np.uint64) -> np.uint6
 @inlined_kernel
 def _lower_bytes(data: Bytes, at: int) -> np.uint64:
     """Eight bytes, letters in lower case: that is one more bit, which digits have already."""
-    eight = np.uint64(0)
     if at + EIGHT <= len(data):
-        base = np.uint64(at)
-        for step in range(EIGHT):  # the compiler makes one load of it
-            eight |= np.uint64(data[base + np.uint64(step)]) << np.uint64(8 * step)
-    else:
-        for step in range(len(data) - at):
-            eight |= np.uint64(data[at + step]) << np.uint64(8 * step)
-    return eight | LOWER
+        return eight_bytes(data, at) | LOWER
+    rest = np.uint64(0)
+    for step in range(len(data) - at):
+        rest |= np.uint64(data[at + step]) << np.uint64(8 * step)
+    return rest | LOWER
 
 
 @inlined_kernel

@@ -77,6 +77,15 @@ count_bits: Any = intrinsic(_count_bits)  # (bits): how many are set
 
 
 @inlined_kernel
+def eight_bytes(data: NDArray[np.uint8], at: int) -> np.uint64:
+    """Eight bytes as a number, the first lowest. All eight must be there."""
+    base, eight = np.uint64(at), np.uint64(0)
+    for step in range(8):  # the compiler makes one load of it
+        eight |= np.uint64(data[base + np.uint64(step)]) << np.uint64(8 * step)
+    return eight
+
+
+@inlined_kernel
 def next_set(bits: Bits, at: int, end: int) -> int:
     """The first place from `at` on whose bit is set, or `end`."""
     block = at >> SHIFT

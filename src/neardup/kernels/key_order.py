@@ -128,9 +128,7 @@ def in_order(numbers: Numbers) -> Numbers:
     starts = np.zeros((highest >> shift) + 2, np.int64)
     for number in numbers:
         starts[(number >> shift) + 1] += 1
-    for place in range(len(starts) - 1):
-        starts[place + 1] += starts[place]
-    places, ordered = starts[:-1].copy(), np.empty_like(numbers)
+    places, ordered = starts_of_ranges(starts), np.empty_like(numbers)
     for number in numbers:
         place = places[number >> shift]
         places[number >> shift] = place + 1

@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import BLOCK, LAST, Bits, count_bits, count_set, equal_bits, next_set
+from neardup.kernels.bits import (
+    BLOCK,
+    LAST,
+    Bits,
+    count_bits,
+    count_set,
+    eight_bytes,
+    equal_bits,
+    next_set,
+)
 from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, mix
 
@@ -71,11 +80,7 @@ def line_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
             end -= 1
         value = np.uint64(end - at)
         while at + 8 <= end:
-            word = np.uint64(0)
-            base = np.uint64(at)
-            for step in range(8):  # the compiler makes one load of it
-                word |= np.uint64(data[base + np.uint64(step)]) << np.uint64(8 * step)
-            value = (value ^ word) * BASE
+            value = (value ^ eight_bytes(data, at)) * BASE
             value ^= value >> np.uint64(29)
             at += 8
         for place in range(at, end):
