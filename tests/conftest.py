@@ -20,6 +20,20 @@ settings.register_profile(
 )
 settings.load_profile("neardup")
 
+# What is longer than this, or no text, has no place in the name of a test.
+NAMED = 40
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a test by its argument where the value is long or bytes.
+
+    A name must not depend on the moment: gzip writes the time into its header, and workers that
+    collect in different seconds would find different tests. pytest numbers names that are equal.
+    """
+    long = isinstance(val, str) and len(val) > NAMED
+    return argname if long or isinstance(val, bytes) else None
+
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
