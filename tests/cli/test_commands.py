@@ -260,7 +260,9 @@ def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # A signal that comes within exec() of a string, as dataclasses do it, is remembered by
+    # `python -m`: it then ends by that signal. To a shell both are 130.
+    assert process.returncode in (130, -signal.SIGINT)
     assert told.splitlines()[-1].startswith("neardup: interrupted")
     assert list(tmp_path.iterdir()) == []
 
