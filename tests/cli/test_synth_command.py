@@ -44,7 +44,7 @@ def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:
         _, told = running.communicate(timeout=120)
     finally:
         running.kill()
-    assert running.returncode == 130, told
+    assert running.returncode in (130, -signal.SIGINT), told  # to a shell both are 130
     assert told.splitlines()[-1] == "neardup: interrupted; no set was written"
     assert "Traceback" not in told
     assert [path.name for path in out.iterdir()] == ["synth.json"]
