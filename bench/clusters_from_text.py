@@ -41,9 +41,10 @@ from bench.peers import PEERS, timed
 from neardup.clusters.splitting import APART, centred_clusters
 from neardup.engines.clustering import join_rule
 from neardup.engines.compare import text_page
-from neardup.engines.deciding import find_candidates, judge_in_steps
+from neardup.engines.deciding import find_candidates
 from neardup.engines.features import Features
 from neardup.engines.featuring import add_up, survey_from
+from neardup.engines.judging import judge_in_steps
 from neardup.engines.local import dedup
 from neardup.methods.own_text.method import OwnText
 from neardup.text.parse import parse
@@ -128,7 +129,7 @@ def in_memory(
     assert rule.sisters is not None
 
     def similarity(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-        steps = judge_in_steps(method.judge, features, one, other, rule.in_place)
+        steps = judge_in_steps(rule.judge, features, one, other)
         judged = pa.Table.from_batches(steps)
         joined = pc.is_in(judged["relation"], pa.array(rule.relations)).to_numpy()
         return np.where(joined, judged["similarity"], APART)

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.engines.clustering import Clustering
-from neardup.engines.deciding import PAIRS_AT_ONCE, Judged
+from neardup.engines.deciding import Judged
+from neardup.engines.judging import PAIRS_AT_ONCE
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
 from neardup.engines.progress import Silent
 from neardup.engines.stages import Stage

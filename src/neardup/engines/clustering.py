@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +13,10 @@ from numpy.typing import NDArray
 from neardup.clusters.growing import NEW, join_earlier
 from neardup.clusters.keeping import choose_kept
 from neardup.clusters.splitting import APART, centred_clusters
-from neardup.engines.deciding import (
-    PAIRS_AT_ONCE,
-    InPlace,
-    Judged,
-    judge_in_steps,
-)
+from neardup.engines.deciding import Judged
 from neardup.engines.earlier import Earlier
 from neardup.engines.features import Features, Rows
+from neardup.engines.judging import Block, PairJudge, blocks
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.threads import ordered_map
@@ -49,10 +44,9 @@ class Clustering:
 class JoinRule:
     """When two pages belong together."""
 
-    judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
+    judge: PairJudge  # without evidence, where the method can leave it out
     relations: Sequence[str]  # the verdicts that join
     sisters: Callable[[Features], NDArray[np.uint64]] | None  # for clusters around a centre
-    in_place: InPlace | None = None  # the same on features where they stand, without evidence
 
 
 def join_rule(method: Method, *, contained: bool) -> JoinRule:
@@ -60,8 +54,9 @@ def join_rule(method: Method, *, contained: bool) -> JoinRule:
     also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
     relations = sorted(str(relation) for relation in {*method.joins, *also})
     in_place = method.relate_in_place if isinstance(method, JudgesInPlace) else None
+    judge = PairJudge(method.judge, in_place)
     if not isinstance(method, ClustersAroundCentres):
-        return JoinRule(method.judge, relations, None, in_place)
+        return JoinRule(judge, relations, None)
     sisters = method.sisters
 
     def all_sisters(features: Features) -> NDArray[np.uint64]:
@@ -70,7 +65,7 @@ def join_rule(method: Method, *, contained: bool) -> JoinRule:
             found[pages] = sisters(batch)
         return found
 
-    return JoinRule(method.judge, relations, all_sisters, in_place)
+    return JoinRule(judge, relations, all_sisters)
 
 
 def cluster_pages(
@@ -114,10 +109,8 @@ def cluster_pages(
 def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
     """Relation and similarity of pairs, some at a time."""
 
-    def judge(start: int) -> list[pa.RecordBatch]:
-        here = slice(start, start + PAIRS_AT_ONCE)
-        verdicts = judge_in_steps(rule.judge, features, left[here], right[here], rule.in_place)
-        return [batch.select(RELATED.names) for batch in verdicts]
+    def judge(block: Block) -> pa.RecordBatch:
+        return block.judge(rule.judge, block.left, block.right).select(RELATED.names)
 
-    batches = ordered_map(judge, range(0, left.size, PAIRS_AT_ONCE), run.workers)
-    return pa.Table.from_batches(chain.from_iterable(batches), RELATED)
+    batches = ordered_map(judge, blocks(features, left, right, run.memory), run.workers)
+    return pa.Table.from_batches(batches, RELATED)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from neardup.clusters.growing import NEW
 from neardup.engines.budget import key_ranges
 from neardup.engines.earlier import Earlier, Judge, judging_the_rest, with_known
 from neardup.engines.features import Features, Rows
+from neardup.engines.judging import PAIRS_AT_ONCE, Block, PairJudge, blocks
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
 from neardup.engines.work import Parts, in_order_of_keys
@@ -28,16 +30,11 @@ from neardup.methods.base import (
     JudgesInPlace,
     MemoryState,
     Method,
-    Places,
     ProposesCandidates,
 )
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
 
-InPlace = Callable[[Sequence[pa.RecordBatch], Places, Places], pa.RecordBatch]
-
-PAIRS_AT_ONCE = 16_384
-JUDGED_BYTES = 64_000_000  # of features that are judged at once, about
 KEY_BYTES = 16  # a row and its key
 SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 
@@ -63,32 +60,30 @@ def decide(
     method: Method, spilled: Spilled, features: Features, run: Run, earlier: Earlier | None = None
 ) -> Judged:
     """Every pair that the method has something to say about; what is known is not judged again."""
+    verdicts = run.parts("verdicts", VERDICTS)
     if isinstance(method, DecidesInOrder):
         left, right, assigned = _decide_in_order(method, spilled, features, run)
-        judge = assigned.slice
+        starts = range(0, left.size, PAIRS_AT_ONCE)
+        with run.stages("judge", total=left.size) as stage:
+            verdicts.fill(starts, lambda at: (assigned.slice(at, PAIRS_AT_ONCE), 0), 1, stage)
     else:
         left, right = _candidates(method, features, run)
-
-        def judge_pairs(left: Rows, right: Rows) -> pa.RecordBatch:
-            in_place = method.judge_in_place if isinstance(method, JudgesInPlace) else None
-            steps = judge_in_steps(method.judge, features, left, right, in_place)
-            return pa.concat_batches(steps)
-
+        known = None
         if earlier is not None:
             known = earlier.known_pairs(spilled.ids)
             left, right = with_known(left, right, known, seen=earlier.labels != NEW)
-            judge_some: Judge = judging_the_rest(judge_pairs, known)
-        else:
-            judge_some = judge_pairs
+        in_place = method.judge_in_place if isinstance(method, JudgesInPlace) else None
+        pair_judge = PairJudge(method.judge, in_place)
 
-        def judge(start: int, count: int) -> pa.RecordBatch:
-            here = slice(start, start + count)
-            return judge_some(left[here], right[here])
+        def judge(block: Block) -> tuple[pa.RecordBatch, int]:
+            judge_pairs: Judge = partial(block.judge, pair_judge)
+            if known is not None:
+                judge_pairs = judging_the_rest(judge_pairs, known)
+            return judge_pairs(block.left, block.right), 0
 
-    verdicts = run.parts("verdicts", VERDICTS)
-    with run.stages("judge", total=left.size) as stage:
-        starts = range(0, left.size, PAIRS_AT_ONCE)
-        verdicts.fill(starts, lambda start: (judge(start, PAIRS_AT_ONCE), 0), run.workers, stage)
+        with run.stages("judge", total=left.size) as stage:
+            every = blocks(features, left, right, run.memory)
+            verdicts.fill(every, judge, run.workers, stage)
     relations, similarities = [np.empty(0, object)], [np.empty(0)]
     for batch in verdicts.each(["relation", "similarity"]):
         relations.append(names(batch["relation"]))
@@ -104,39 +99,11 @@ def names(column: pa.StringArray) -> NDArray[np.object_]:
     return found
 
 
-def judge_in_steps(
-    judge: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch],
-    features: Features,
-    left: Rows,
-    right: Rows,
-    in_place: InPlace | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """The verdicts on pairs, so many at a time that their features fit in memory.
-
-    `in_place` is the step of a method that judges features where they stand, if it has one.
-    """
-    step = features.rows_within(JUDGED_BYTES // 2)
-    for start in range(0, max(left.size, 1), step):
-        here = slice(start, start + step)
-        if in_place is None:
-            yield judge(features.take(left[here]), features.take(right[here]))
-        else:
-            yield _judge_in_place(in_place, features, left[here], right[here])
-
-
-def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows) -> pa.RecordBatch:
-    one, other = features.places(left), features.places(right)
-    verdicts = judge(features.batches, one, other)
-    for number in np.union1d(one.batches, other.batches).tolist():
-        features.release(number)
-    return verdicts
-
-
 def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:
-    pairs = run.parts("pairs", SHARING)
     if isinstance(method, ProposesCandidates):
         with run.stages("candidates") as stage:
             propose = method.candidates
+            pairs = run.parts("pairs", SHARING)
             pairs.fill([None], lambda _: (_sharing(propose(features.all())), 0), 1, stage)
             return _chosen(method, pairs.each())
     keys = run.parts("keys", KEYS, compressed=False)
@@ -146,6 +113,7 @@ def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Row
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
         ranges = key_ranges(size, run.memory)
+        pairs = run.parts("pairs", SHARING, cuts=len(ranges))
         pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
         return _chosen(method, pairs.each())
 

@@ -81,7 +81,7 @@ def _survey(
         parts.fill(spilled.each_group(), survey_part, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
-        sums = run.parts(SURVEYED, COUNTS, compressed=False)  # keys are hashes
+        sums = run.parts(SURVEYED, COUNTS, compressed=False, cuts=len(ranges))
         sums.fill(ranges, add_up_range, 1, stage)
     return survey_from(len(spilled.ids), sums.each())
 

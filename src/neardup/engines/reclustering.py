@@ -16,8 +16,9 @@ from neardup.clusters.keeping import policy_order
 from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.clustering import cluster_pages, join_rule
-from neardup.engines.deciding import PAIRS_AT_ONCE, Judged, names
+from neardup.engines.deciding import Judged, names
 from neardup.engines.earlier import Earlier, Known, remembered_features
+from neardup.engines.judging import PAIRS_AT_ONCE, PairJudge
 from neardup.engines.local import Finish
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
 from neardup.engines.progress import Progress, Silent
@@ -77,7 +78,7 @@ def recluster(
         features = remembered_features(folder, method, numbers, run)
         known = Earlier(folder, numbers, numbers, numbers).known_pairs(spilled.ids)
         judged = _rejudged(known, threshold, run)
-        rule = replace(join_rule(method, contained=contained), judge=judge)
+        rule = replace(join_rule(method, contained=contained), judge=PairJudge(judge, None))
         clustering = cluster_pages(rule, spilled, features, judged, keep, run)
         result = work / "result"
         write_result(result, format, method, spilled, features, judged, clustering, run)

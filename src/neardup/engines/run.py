@@ -20,6 +20,8 @@ class Run:
     workers: int
     stages: Stages
 
-    def parts(self, name: str, schema: pa.Schema, *, compressed: bool = True) -> Parts:
+    def parts(
+        self, name: str, schema: pa.Schema, *, compressed: bool = True, cuts: int | None = None
+    ) -> Parts:
         """The parts that the stage of that name leaves, and those it has left already."""
-        return Parts(self.work / name, schema, compressed=compressed)
+        return Parts(self.work / name, schema, compressed=compressed, cuts=cuts)

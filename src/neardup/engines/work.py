@@ -39,10 +39,18 @@ class Part:
 
 
 class Parts:
-    """The record batches of one stage, a file each."""
+    """The record batches of one stage, a file each.
 
-    def __init__(self, folder: Path, schema: pa.Schema, *, compressed: bool) -> None:
+    `cuts` is into how many parts the work is cut, where that depends on the memory allowed: what
+    was cut otherwise, by a run that was allowed more or less, is not taken up.
+    """
+
+    def __init__(
+        self, folder: Path, schema: pa.Schema, *, compressed: bool, cuts: int | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        if cuts is not None:
+            _only_if_cut_so(folder, cuts)
         self.folder = folder
         self.schema = schema
         self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
@@ -125,6 +133,15 @@ class Parts:
         lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed)
         self._manifest.write_text(lines, encoding="utf-8")
         return listed
+
+
+def _only_if_cut_so(folder: Path, cuts: int) -> None:
+    """Forget the parts of a folder unless they were cut as now."""
+    label = folder / "cuts"
+    if label.exists() and label.read_text("utf-8") == str(cuts):
+        return
+    (folder / "manifest.jsonl").unlink(missing_ok=True)
+    label.write_text(str(cuts), encoding="utf-8")
 
 
 def _checksum(path: Path) -> str:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.engines.budget import key_ranges
-from neardup.engines.deciding import judge_in_steps
 from neardup.engines.features import features_in_memory, mapped_features
 from neardup.engines.featuring import add_up
+from neardup.engines.judging import PairJudge, judge_in_steps
 from neardup.engines.progress import Silent
 from neardup.engines.stages import Stage
 from neardup.engines.work import Parts, in_order_of_keys, within_keys
@@ -48,7 +48,7 @@ def test_features_in_memory() -> None:
 
 @given(st.integers(0, 10**12), st.integers(10**6, 10**10))
 def test_key_ranges_cover_every_key_once(size: int, memory: int) -> None:
-    ranges = list(key_ranges(min(size, memory * 20), memory))
+    ranges = key_ranges(min(size, memory * 20), memory)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 2**64 - 1
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
@@ -103,7 +103,7 @@ def test_a_range_of_keys_is_read_from_parts_in_order(tmp_path: Path) -> None:
 
 def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neardup.engines.features.FEWEST_ROWS", 2)
-    monkeypatch.setattr("neardup.engines.deciding.JUDGED_BYTES", 1)
+    monkeypatch.setattr("neardup.engines.judging.JUDGED_BYTES", 1)
     features = features_in_memory(batch([0, 1, 2, 3, 4]))
     sizes = []
 
@@ -112,7 +112,7 @@ def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> 
         return pa.record_batch([left["page"], right["page"]], names=["left", "right"])
 
     left, right = np.array([0, 0, 1, 2, 3]), np.array([1, 4, 2, 3, 4])
-    told = pa.Table.from_batches(judge_in_steps(judge, features, left, right))
+    told = pa.Table.from_batches(judge_in_steps(PairJudge(judge, None), features, left, right))
     assert sizes == [2, 2, 1]
     assert told["left"].to_pylist() == left.tolist()
     assert told["right"].to_pylist() == right.tolist()

@@ -51,6 +51,26 @@ def test_a_threshold_below_all_pairs_gives_the_same_clusters(
     assert list(twice.pages()) == list(again.pages())
 
 
+def test_the_threshold_holds_for_every_verdict(tmp_path: Path) -> None:
+    """Those on members and centres too, which are made while clustering: the default method makes
+    them in another way than those on candidates."""
+
+    def half(word: str) -> str:
+        own = " ".join(f"{word}{number}" for number in range(300))
+        return long_html("harbour").replace("</article>", f"<p>{own}</p></article>")
+
+    records = [
+        {"id": word, "url": f"http://{word}.example/", "html": half(word)}
+        for word in ("railway", "orchard")
+    ]
+    pages = write_jsonl(tmp_path / "pages.jsonl", records)
+    first = dedup(str(pages), tmp_path / "first")
+    assert clusters(first) == {}
+    looser = recluster(first.folder, tmp_path / "looser", threshold=0.1)
+    assert clusters(looser) == {"orchard": ("orchard", "railway")}
+    assert {page["relation"] for page in looser.pages() if page["duplicate_of"]} == {"near"}
+
+
 def test_new_pages_can_be_set_against_it(tmp_path: Path) -> None:
     records = [
         {"id": f"p{number}", "url": f"http://{number}.example/", "html": long_html(word)}

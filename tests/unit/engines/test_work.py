@@ -51,6 +51,19 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     assert (done.count, done.size) == (15, 50)
 
 
+def test_what_was_cut_otherwise_is_computed_again(tmp_path: Path) -> None:
+    def parts(cuts: int) -> Parts:
+        return Parts(tmp_path / "p", SCHEMA, compressed=True, cuts=cuts)
+
+    parts(3).fill(range(3), batch, 1, stage())
+    assert len(parts(3).listed) == 3
+    other = parts(2)
+    assert other.listed == []
+    other.fill(range(7, 9), batch, 1, stage())
+    assert numbers(parts(2)) == [7, 8]
+    assert numbers(Parts(tmp_path / "p", SCHEMA, compressed=True)) == [7, 8]  # to read only
+
+
 @pytest.mark.parametrize("damage", ["part", "missing", "line", "garbage"])
 def test_a_damaged_part_and_all_after_it_are_computed_again(tmp_path: Path, damage: str) -> None:
     parts = Parts(tmp_path / "p", SCHEMA, compressed=True)

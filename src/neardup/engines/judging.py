@@ -1,0 +1,86 @@
+"""Pairs of pages judged some at a time, with the features they need brought into memory.
+
+Features are mapped files, and a single row that is read makes the 64 KB around it resident, as
+memory of this process. The pages of a pair stand anywhere, so some thousand pairs would hold all
+features of a run. Instead the rows of many pairs are copied at once, file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.engines.features import Features, Rows, features_in_memory
+from neardup.methods.base import Places
+
+PAIRS_AT_ONCE = 16_384
+JUDGED_BYTES = 64_000_000  # of features that a worker reads at once, about
+NEARBY_SHARE = 0.05  # of the memory allowed, for the features of some pairs
+
+InPlace = Callable[[Sequence[pa.RecordBatch], Places, Places], pa.RecordBatch]
+
+
+class PairJudge(NamedTuple):
+    """How a method judges pairs: row by row of two batches, or the rows where they stand."""
+
+    of_batches: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
+    in_place: InPlace | None  # the same, for a method that can
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some pairs of pages, and features that hold these pages, in memory if there is room."""
+
+    left: Rows
+    right: Rows
+    features: Features
+    pages: Rows | None = None  # in order, if the features are numbered by their places in it
+
+    def judge(self, judge: PairJudge, left: Rows, right: Rows) -> pa.RecordBatch:
+        """The verdicts on the pairs, or on some of them."""
+        if self.pages is not None:
+            left, right = (np.searchsorted(self.pages, side) for side in (left, right))
+        return pa.concat_batches(judge_in_steps(judge, self.features, left, right))
+
+
+def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator[Block]:
+    """The pairs in order, PAIRS_AT_ONCE in a block."""
+    starts = range(0, left.size, PAIRS_AT_ONCE)
+    pairs = [
+        (left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE])
+        for start in starts
+    ]
+    together = features.rows_within(int(memory * NEARBY_SHARE)) // (2 * PAIRS_AT_ONCE)
+    if not features.maps or not together:
+        yield from (Block(*each, features) for each in pairs)
+        return
+    for first in range(0, len(pairs), together):
+        some = pairs[first : first + together]
+        pages = np.unique(np.concatenate([side for each in some for side in each]))
+        taken = features_in_memory(features.take(pages))
+        yield from (Block(*each, taken, pages) for each in some)
+
+
+def judge_in_steps(
+    judge: PairJudge, features: Features, left: Rows, right: Rows
+) -> Iterator[pa.RecordBatch]:
+    """The verdicts on pairs of rows, so many at a time that their features fit in memory."""
+    step = features.rows_within(JUDGED_BYTES // 2)
+    for start in range(0, max(left.size, 1), step):
+        one, other = left[start : start + step], right[start : start + step]
+        if judge.in_place is None:
+            yield judge.of_batches(features.take(one), features.take(other))
+        else:
+            yield _judge_in_place(judge.in_place, features, one, other)
+
+
+def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows) -> pa.RecordBatch:
+    if features.maps:
+        pages, rows = np.unique(np.concatenate([left, right]), return_inverse=True)
+        features = features_in_memory(features.take(pages))
+        left, right = np.split(rows, [left.size])
+    return judge(features.batches, features.places(left), features.places(right))
