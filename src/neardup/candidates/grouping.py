@@ -16,12 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.grouping import pairs_within_groups
-from neardup.kernels.key_order import in_order, in_order_of_keys, shared_keys
+from neardup.kernels.key_order import in_order, in_order_of_keys, shared_keys, sums_of_keys
 
 Rows = NDArray[np.int64]
 
 HOT = 256  # pages that share a key before it is hot: then 32,640 pairs become 4,080
 REACH = 16  # how many pages after it, by number, a page of a hot key is paired with
+
+
+def packed(left: Rows, right: Rows) -> Rows:
+    """Pairs of rows as one number each; rows are below 2 ** 31."""
+    return left << 32 | right
+
+
+def unpacked(pairs: Rows) -> tuple[Rows, Rows]:
+    """The rows of `packed` pairs."""
+    return pairs >> 32, pairs & 0xFFFFFFFF
 
 
 def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows, Rows]:
@@ -31,21 +41,19 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     Of hot keys only some: see above.
     """
     rows, starts = _groups(rows, keys)
-    left, right = pairs_within_groups(rows, starts, HOT, REACH)
-    pairs = in_order(left << 32 | right)
+    pairs = in_order(packed(*pairs_within_groups(rows, starts, HOT, REACH)))
     firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
     shared = np.diff(firsts, append=pairs.size)
-    return pairs[firsts] >> 32, pairs[firsts] & 0xFFFFFFFF, shared
+    return *unpacked(pairs[firsts]), shared
 
 
-def added_up(left: Rows, right: Rows, shared: Rows) -> tuple[Rows, Rows, Rows]:
-    """Each pair once, in order, with the sum of its shared keys; rows are below 2 ** 31."""
-    pairs = left << 32 | right
-    order = np.argsort(pairs)
-    pairs = pairs[order]
-    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    sums = np.add.reduceat(shared[order], firsts) if firsts.size else shared
-    return pairs[firsts] >> 32, pairs[firsts] & 0xFFFFFFFF, sums
+def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:
+    """Each of the `packed` pairs once, in order, with the sum of its shared keys."""
+    if (pairs[1:] > pairs[:-1]).all():
+        return pairs, shared
+    spread = np.uint64(64 - int(pairs.max()).bit_length())  # over all of 64 bits, as keys are
+    keys, sums = sums_of_keys(*in_order_of_keys(pairs.view(np.uint64) << spread, shared))
+    return (keys >> spread).view(np.int64), sums.copy()
 
 
 def without_most_chance_pairs(
@@ -70,7 +78,7 @@ def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> NDArray[n
 
 def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
     """A number for each pair, by which pairs that share one key are chosen."""
-    pairs = (left << 32 | right).astype(np.uint64)
+    pairs = packed(left, right).astype(np.uint64)
     return (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -103,6 +111,5 @@ def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
 
 
 def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Each pair once, in order; rows are below 2 ** 31."""
-    pairs = np.unique(left << 32 | right)
-    return pairs >> 32, pairs & 0xFFFFFFFF
+    """Each pair once, in order."""
+    return unpacked(np.unique(packed(left, right)))

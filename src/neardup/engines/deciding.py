@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 
 from neardup.candidates.grouping import (
     added_up,
+    packed,
     pairs_sharing_keys,
     pairs_with_first,
+    unpacked,
     without_most_chance_pairs,
 )
 from neardup.clusters.growing import NEW
-from neardup.engines.budget import key_ranges
+from neardup.engines.budget import key_ranges, together
 from neardup.engines.earlier import Earlier, Judge, judging_the_rest, with_known
 from neardup.engines.features import Features, Rows
 from neardup.engines.judging import PAIRS_AT_ONCE, Block, PairJudge, blocks
@@ -34,6 +37,8 @@ from neardup.methods.base import (
 )
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
+
+Number = TypeVar("Number", np.int64, np.uint64)
 
 KEY_BYTES = 16  # a row and its key
 SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
@@ -108,8 +113,8 @@ def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Row
             return _chosen(method, pairs.each())
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
-        batches = range(len(features.batches))
-        keys.fill(batches, lambda n: (_keys(method, features, n), 0), run.workers, stage)
+        numbers = together(range(len(features.batches)))
+        keys.fill(numbers, lambda some: (_keys(method, features, some), 0), run.workers, stage)
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
         ranges = key_ranges(size, run.memory)
@@ -120,11 +125,22 @@ def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Row
 
 def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows]:
     """The pairs that are worth judging, each once, in order."""
-    columns = [[column.to_numpy() for column in batch.columns] for batch in batches]
-    left, right, shared = added_up(*map(np.concatenate, zip(*columns, strict=True)))
+    found, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for batch in batches:
+        found.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
+        shares.append(batch["shared"].to_numpy())
+    pairs, shared = added_up(_joined(found), _joined(shares))
+    left, right = unpacked(pairs)
     if method.chance_pairs is None:
         return left, right
     return without_most_chance_pairs(left, right, shared, method.chance_pairs)
+
+
+def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """All numbers as one array; the parts, which may be many, are let go."""
+    numbers = np.concatenate(parts)
+    parts.clear()
+    return numbers
 
 
 def _sharing(pairs: pa.RecordBatch) -> pa.RecordBatch:
@@ -145,11 +161,13 @@ def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
     return _chosen(method, [_pairs(method, keys)])
 
 
-def _keys(method: Method, features: Features, number: int) -> pa.RecordBatch:
-    """The keys of one batch of features, by page number."""
-    keys = _numbered(method.keys(features.batches[number]), features.pages[number])
-    features.release(number)
-    return in_order_of_keys(keys)
+def _keys(method: Method, features: Features, numbers: Sequence[int]) -> pa.RecordBatch:
+    """The keys of some batches of features, by page number."""
+    made = []
+    for number in numbers:
+        made.append(_numbered(method.keys(features.batches[number]), features.pages[number]))
+        features.release(number)
+    return in_order_of_keys(pa.concat_batches(made))
 
 
 def _numbered(keys: pa.RecordBatch, pages: Rows) -> pa.RecordBatch:
@@ -161,12 +179,12 @@ def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
     """The pairs that share a key, and how many."""
     rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in batches:
-        rows.append(batch["row"].to_numpy().copy())  # a copy, so that a mapped file is let go
-        keys.append(batch["key"].to_numpy().copy())
+        rows.append(batch["row"].to_numpy())
+        keys.append(batch["key"].to_numpy())
     if method.transitive:
-        firsts = pairs_with_first(np.concatenate(rows), np.concatenate(keys))
+        firsts = pairs_with_first(_joined(rows), _joined(keys))
         return _sharing(pa.record_batch(list(firsts), schema=PAIRS))
-    sharing = pairs_sharing_keys(np.concatenate(rows), np.concatenate(keys))
+    sharing = pairs_sharing_keys(_joined(rows), _joined(keys))
     return pa.record_batch(list(sharing), schema=SHARING)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.engines.budget import key_ranges
+from neardup.engines.budget import key_ranges, together
 from neardup.engines.features import Features, mapped_features
 from neardup.engines.parsing import Spilled
 from neardup.engines.run import Run
@@ -70,15 +70,16 @@ def _survey(
     """What the method counts over all pages; all counts stay in the work folder."""
     parts = run.parts("survey", COUNTS, compressed=False)
 
-    def survey_part(group: Group) -> tuple[pa.RecordBatch, int]:
-        return in_order_of_keys(method.survey(_pages_of(group, columns))), 0
+    def survey_part(groups: Sequence[Group]) -> tuple[pa.RecordBatch, int]:
+        counts = [method.survey(_pages_of(group, columns)) for group in groups]
+        return in_order_of_keys(counts[0]) if len(counts) == 1 else add_up(counts), 0
 
     def add_up_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
         known = (within_keys(batch, *cut) for batch in earlier)
         return add_up(chain(parts.each_range(*cut), known)), 0
 
     with run.stages("survey", total=len(spilled.ids)) as stage:
-        parts.fill(spilled.each_group(), survey_part, run.workers, stage)
+        parts.fill(together(list(spilled.each_group())), survey_part, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in earlier)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
         sums = run.parts(SURVEYED, COUNTS, compressed=False, cuts=len(ranges))

@@ -99,8 +99,10 @@ class Parts:
         """
         for part in self.listed:
             with pa.memory_map(str(self.path(part.number))) as source:
-                batch = pa.ipc.open_file(source).get_batch(0)
-            yield within_keys(batch, first, last)
+                batch = within_keys(pa.ipc.open_file(source).get_batch(0), first, last)
+            # Copied, so that the file is let go: it would count as memory of this process.
+            columns = [column.to_numpy().copy() for column in batch.columns]
+            yield pa.record_batch(columns, schema=self.schema)
 
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)

@@ -18,7 +18,9 @@ from neardup.candidates.grouping import (
     HOT,
     REACH,
     added_up,
+    packed,
     pairs_sharing_keys,
+    unpacked,
     worth_judging,
 )
 from neardup.errors import UsageError
@@ -138,8 +140,9 @@ def candidates(method: Method, session: Session, keys: Keys, own: set[int]) -> C
         found, cooled = _cool(found)
     within = pairs_sharing_keys(keys.numbers, keys.keys.view(np.uint64))
     across = _join(keys, found)
-    sides = [np.concatenate([one, other]) for one, other in zip(within, across, strict=True)]
-    left, right, shared = added_up(*sides)
+    left, right, shares = (np.concatenate(both) for both in zip(within, across, strict=True))
+    pairs, shared = added_up(packed(left, right), shares)
+    left, right = unpacked(pairs)
     if method.chance_pairs is not None:
         stays = worth_judging(left, right, shared, method.chance_pairs)
         left, right, shared = left[stays], right[stays], shared[stays]

@@ -12,8 +12,10 @@ from neardup.candidates.grouping import (
     HOT,
     REACH,
     added_up,
+    packed,
     pairs_sharing_keys,
     pairs_with_first,
+    unpacked,
     without_most_chance_pairs,
 )
 from neardup.kernels.union_find import connected_components
@@ -74,8 +76,17 @@ def test_how_many_keys_a_pair_shares() -> None:
     rows = np.array([1, 2, 3, 1, 2, 5])
     left, right, shared = pairs_sharing_keys(rows, np.array([7, 7, 7, 8, 8, 9], np.uint64))
     assert list(zip(left, right, shared, strict=True)) == [(1, 2, 2), (1, 3, 1), (2, 3, 1)]
-    again = added_up(*(np.concatenate([each, each]) for each in (left, right, shared)))
-    assert again[2].tolist() == [4, 2, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(1, 9))))
+def test_shared_keys_of_a_pair_are_added_up(found: list[tuple[int, int, int]]) -> None:
+    sums: Counter[tuple[int, int]] = Counter()
+    for left, right, shared in [*found, *found[::2]]:
+        sums[left, right] += shared
+    columns = np.array([*found, *found[::2]], np.int64).reshape(-1, 3).T
+    pairs, told = added_up(packed(columns[0], columns[1]), columns[2].copy())
+    assert list(zip(*map(np.ndarray.tolist, unpacked(pairs)), strict=True)) == sorted(sums)
+    assert told.tolist() == [sums[pair] for pair in sorted(sums)]
 
 
 def test_a_page_is_in_few_pairs_by_chance_and_in_all_others() -> None:
