@@ -36,3 +36,16 @@ def test_pairs_within_groups(groups: list[list[int]], largest: int, reach: int) 
     left, right = grouping.pairs_within_groups(rows, starts, largest, reach)
     expected = plain_grouping.pairs_within_groups(rows.tolist(), starts.tolist(), largest, reach)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2**64 - 1), st.booleans()), max_size=30),
+    st.integers(0, 4),
+)
+def test_the_first_entries_of_each_row(entries: list[tuple[int, int, bool]], most: int) -> None:
+    entries = list({turn: (row, turn, counts) for row, turn, counts in entries}.values())
+    rows, turns, counts = zip(*entries, strict=True) if entries else ((), (), ())
+    found = grouping.among_first(
+        np.array(rows, np.int64), np.array(turns, np.uint64), np.array(counts, np.bool_), most
+    )
+    assert found.tolist() == plain_grouping.among_first(rows, turns, counts, most)

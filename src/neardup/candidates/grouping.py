@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.grouping import pairs_within_groups
+from neardup.kernels.grouping import among_first, pairs_within_groups
 from neardup.kernels.key_order import in_order, in_order_of_keys, shared_keys, sums_of_keys
 
 Rows = NDArray[np.int64]
@@ -68,27 +68,25 @@ def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> NDArray[n
     """Which pairs stay: all but those that share one key only and are not among the first `most`
     such pairs of both their rows, in an order that follows nothing in the pages.
     """
-    single = np.flatnonzero(shared == 1)
-    mixed = chance_order(left[single], right[single])
-    stays = np.ones(left.size, bool)
-    for side in (left[single], right[single]):
-        stays[single[_ranks(side, mixed) >= most]] = False
-    return stays
+    single = shared == 1
+    turns = chance_order(left, right)
+    of_left, of_right = (among_first(_dense(side), turns, single, most) for side in (left, right))
+    return ~single | (of_left & of_right)
 
 
 def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
-    """A number for each pair, by which pairs that share one key are chosen."""
-    pairs = packed(left, right).astype(np.uint64)
-    return (pairs ^ pairs >> np.uint64(29)) * np.uint64(0x9E3779B97F4A7C15)
+    """A number for each pair, no two the same, by which pairs that share one key are chosen."""
+    pairs = packed(left, right).view(np.uint64)
+    pairs ^= pairs >> np.uint64(29)
+    pairs *= np.uint64(0x9E3779B97F4A7C15)
+    return pairs
 
 
-def _ranks(rows: Rows, by: NDArray[np.uint64]) -> Rows:
-    """The place of each entry among those of the same row."""
-    order = np.lexsort((by, rows))
-    new = np.diff(rows[order], prepend=-1) != 0
-    places = np.arange(rows.size)
-    ranks = np.empty(rows.size, np.int64)
-    ranks[order] = places - np.maximum.accumulate(np.where(new, places, 0))
+def _dense(rows: Rows) -> Rows:
+    """The rows, or if their numbers are much larger than they are many, their ranks."""
+    if rows.max(initial=0) <= 8 * rows.size:
+        return rows
+    ranks: Rows = np.unique(rows, return_inverse=True)[1]
     return ranks
 
 

@@ -1,4 +1,4 @@
-"""From groups of rows to the pairs inside each group."""
+"""From groups of rows to the pairs inside each group; and the first entries of each row."""
 
 from __future__ import annotations
 
@@ -34,3 +34,37 @@ def pairs_within_groups(
                     right[filled] = max(rows[i], rows[j])
                     filled += 1
     return left[:filled], right[:filled]
+
+
+@kernel
+def among_first(
+    rows: NDArray[np.int64],
+    turns: NDArray[np.uint64],
+    counts: NDArray[np.bool_],
+    most: int,
+) -> NDArray[np.bool_]:
+    """Whether each entry is among the `most` entries of its row with the smallest turns.
+
+    Only entries that count do, and only they are told of. Rows are numbers from 0 on; no two
+    entries have the same turn.
+    """
+    last = np.int64(-1)
+    for row in rows:
+        last = max(last, row)
+    smallest = np.full((last + 1, most), np.uint64(2**64 - 1))
+    for entry in range(rows.size):
+        if counts[entry]:
+            _insert(smallest[rows[entry]], turns[entry])
+    found = np.zeros(rows.size, np.bool_)
+    for entry in range(rows.size):
+        if counts[entry] and most > 0:
+            found[entry] = turns[entry] <= smallest[rows[entry], most - 1]
+    return found
+
+
+@kernel
+def _insert(smallest: NDArray[np.uint64], turn: np.uint64) -> None:
+    """Put a number in its place among the smallest so far."""
+    for place in range(smallest.size):
+        if turn < smallest[place]:
+            turn, smallest[place] = smallest[place], turn

@@ -99,5 +99,7 @@ def test_a_page_is_in_few_pairs_by_chance_and_in_all_others() -> None:
     few = pairs - many
     assert max(Counter(a for a, _ in few).values()) == 2
     assert max(Counter(b for _, b in few).values()) == 2
+    far = without_most_chance_pairs(left + 10_000_000, right + 10_000_000, shared, 2)
+    assert len(far[0]) < left.size
     everything = without_most_chance_pairs(left, right, shared, 40)
     assert np.array_equal(everything, (left, right))

@@ -16,3 +16,14 @@ def pairs_within_groups(
         for i, j in combinations(range(start, end), 2)
         if rows[i] != rows[j] and (end - start <= largest or j - i <= reach)
     ]
+
+
+def among_first(
+    rows: Sequence[int], turns: Sequence[int], counts: Sequence[bool], most: int
+) -> list[bool]:
+    """Whether each entry that counts is among the `most` of its row with the smallest turns."""
+    first = set()
+    for row in set(rows):
+        entries = [at for at, other in enumerate(rows) if other == row and counts[at]]
+        first |= set(sorted(entries, key=lambda at: turns[at])[:most])
+    return [at in first for at in range(len(rows))]
