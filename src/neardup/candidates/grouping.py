@@ -71,7 +71,8 @@ def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> NDArray[n
     single = shared == 1
     turns = chance_order(left, right)
     of_left, of_right = (among_first(_dense(side), turns, single, most) for side in (left, right))
-    return ~single | (of_left & of_right)
+    stays: NDArray[np.bool_] = ~single | of_left & of_right
+    return stays
 
 
 def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
