@@ -1,8 +1,9 @@
 """Numbers in the order of their keys, in time that grows as they do.
 
-Keys are hashes for the most part, evenly spread over 64 bits: each falls into one of equal ranges,
-about four to a range, and a range is soon in order. Where many fall into one range (a key that many
-pages have, numbers that are no hashes) the range is sorted as any numbers are.
+Keys are hashes for the most part, evenly spread over 64 bits: each falls into one of equal ranges.
+There are few ranges, so that writing to all of them in turn stays in the cache. A range is cut into
+small ones, about four keys to each, and these are soon in order. Where many fall into one (a key
+that many pages have, numbers that are no hashes) it is sorted as any numbers are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from neardup.kernels.jit import kernel
 Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 
-A_RANGE = 4  # keys, about
+MOST_RANGES = 256
+A_RANGE = 4096  # keys at least, about, unless there are fewer
+A_SMALL_RANGE = 4  # keys, about
 FEW = 32  # keys that are put in order one by one
 
 
@@ -34,25 +37,25 @@ def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
 @kernel
 def no_ranges(count: int) -> Numbers:
     """Ranges for so many keys, with nothing in them: where each starts, and the end of all."""
-    bits = 1
-    while A_RANGE << bits < count:
-        bits += 1
-    return np.zeros((1 << bits) + 1, np.int64)
+    ranges = 2
+    while ranges < MOST_RANGES and A_RANGE * ranges < count:
+        ranges *= 2
+    return np.zeros(ranges + 1, np.int64)
 
 
 @kernel
-def _shift(ranges: Numbers) -> np.uint64:
-    """What makes of a key the number of its range; there are as many as a power of two."""
+def _bits(ranges: int) -> np.uint64:
+    """How many of a key's highest bits tell its range; there are as many as a power of two."""
     bits = 0
-    while (1 << bits) < len(ranges) - 1:
+    while 1 << bits < ranges:
         bits += 1
-    return np.uint64(64 - bits)
+    return np.uint64(bits)
 
 
 @kernel
 def count_in_ranges(keys: Keys, starts: Numbers) -> None:
     """Count keys, each at the start of the range after its own."""
-    shift = _shift(starts)
+    shift = np.uint64(64) - _bits(len(starts) - 1)
     for key in keys:
         starts[(key >> shift) + np.uint64(1)] += 1
 
@@ -70,7 +73,7 @@ def put_in_ranges(
     keys: Keys, numbers: Numbers, places: Numbers, all_keys: Keys, all_numbers: Numbers
 ) -> None:
     """Write keys and numbers behind those that are in their ranges already."""
-    shift = _shift(places)
+    shift = np.uint64(64) - _bits(len(places) - 1)
     for at in range(len(keys)):
         place = places[keys[at] >> shift]
         places[keys[at] >> shift] = place + 1
@@ -81,14 +84,60 @@ def put_in_ranges(
 @kernel
 def order_in_ranges(starts: Numbers, keys: Keys, numbers: Numbers) -> None:
     """Put each range in order."""
+    most = 0
+    for number in range(len(starts) - 1):
+        most = max(most, starts[number + 1] - starts[number])
+    some_keys, some_numbers = np.empty(most, np.uint64), np.empty(most, np.int64)
+    small_starts = np.empty(most + 4, np.int64)
+    known = _bits(len(starts) - 1)
     for number in range(len(starts) - 1):
         first, last = starts[number], starts[number + 1]
+        some_keys[: last - first] = keys[first:last]
+        some_numbers[: last - first] = numbers[first:last]
+        _put_in_small_ranges(
+            some_keys[: last - first],
+            some_numbers[: last - first],
+            known,
+            small_starts,
+            keys[first:last],
+            numbers[first:last],
+        )
+
+
+@kernel
+def _put_in_small_ranges(
+    keys: Keys,
+    numbers: Numbers,
+    known: np.uint64,
+    starts: Numbers,
+    all_keys: Keys,
+    all_numbers: Numbers,
+) -> None:
+    """Write the keys of one range, which have their `known` highest bits in common, in order."""
+    ranges = 2
+    while A_SMALL_RANGE * ranges < len(keys):
+        ranges *= 2
+    shift = np.uint64(64) - _bits(ranges)
+    # Where the next key of a range goes stands one place after its start, which it ends up as.
+    starts = starts[: ranges + 2]
+    starts[:] = 0
+    for key in keys:
+        starts[(key << known >> shift) + np.uint64(2)] += 1
+    for place in range(2, ranges + 2):
+        starts[place] += starts[place - 1]
+    for at in range(len(keys)):
+        place = (keys[at] << known >> shift) + np.uint64(1)
+        all_keys[starts[place]] = keys[at]
+        all_numbers[starts[place]] = numbers[at]
+        starts[place] += 1
+    for place in range(ranges):
+        first, last = starts[place], starts[place + 1]
         if last - first <= FEW:
-            _put_in_order(keys[first:last], numbers[first:last])
+            _put_in_order(all_keys[first:last], all_numbers[first:last])
         else:
-            order = np.argsort(keys[first:last], kind="mergesort")
-            keys[first:last] = keys[first:last][order]
-            numbers[first:last] = numbers[first:last][order]
+            order = np.argsort(all_keys[first:last], kind="mergesort")
+            all_keys[first:last] = all_keys[first:last][order]
+            all_numbers[first:last] = all_numbers[first:last][order]
 
 
 @kernel
@@ -123,7 +172,7 @@ def in_order(numbers: Numbers) -> Numbers:
     shift, highest = 0, 0
     for number in numbers:
         highest = max(highest, number)
-    while highest >> shift > len(numbers) // A_RANGE:
+    while highest >> shift > len(numbers) // A_SMALL_RANGE:
         shift += 1
     starts = np.zeros((highest >> shift) + 2, np.int64)
     for number in numbers:
