@@ -88,12 +88,23 @@ def test_long_pages_of_many_kinds() -> None:
     assert shared.tolist() == [pytest.approx(sides) for sides in wanted]
 
 
+@given(st.lists(st.tuples(pages, st.lists(pages, min_size=1, max_size=4)), max_size=4))
+def test_pairs_of_one_left_page(groups: list[tuple[list[Line], list[list[Line]]]]) -> None:
+    """Its table is made once; a longer page on the other side must not spoil it."""
+    pairs = [(page, other) for page, others in groups for other in [*others, page * 9]]
+    left = [number for number, (_, others) in enumerate(groups) for _ in range(len(others) + 1)]
+    together, _, _ = shared_of(pairs, 3, left=left)
+    alone, _, _ = shared_of(pairs, 3)
+    assert together.tolist() == alone.tolist()
+
+
 @given(st.sets(st.integers(0, 2**20), max_size=60), st.lists(st.integers(0, 2**20)))
 def test_the_table_is_a_set(numbers: set[int], others: list[int]) -> None:
     """Shingles are odd; the bits that choose their place may be the same for all of them."""
     shingles = np.array([number << 9 | 1 for number in sorted(numbers)], np.uint32)
-    known, first = np.ones(256, np.uint32), np.ones(256, np.uint32)
-    assert shared_text._fill(shingles, known, first, np.empty(60, np.uint32)) == 0
+    table = np.ones((2, 256), np.uint32)
+    assert shared_text._fill(shingles, table, np.empty(60, np.uint32)) == 0
+    known, first = shared_text._part_for(shingles, table)
     for number in [*numbers, *others]:
         slot = shared_text._slot(known, np.uint32(number << 9 | 1))
         assert (known[slot] != 0) == (number in numbers)
@@ -105,17 +116,22 @@ def samples_of(page: list[Line]) -> list[int]:
 
 
 def shared_of(
-    pairs: Sequence[tuple[list[Line], list[Line]]], size: int, *, sisters: bool = False
+    pairs: Sequence[tuple[list[Line], list[Line]]],
+    size: int,
+    *,
+    sisters: bool = False,
+    left: list[int] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """The kernel, from pages whose lines are all kept; the left ones are one batch, the right ones
-    another."""
+    another. `left` tells which left pages are the same."""
     batches = [batch_columns([pair[side] for pair in pairs], size) for side in range(2)]
     addresses = [[array.ctypes.data for column in batch for array in column] for batch in batches]
     rows = np.arange(len(pairs), dtype=np.int32)
+    left_rows = rows if left is None else np.array([left.index(each) for each in left], np.int32)
     return shared_text.shared_weights(
         np.array(addresses, np.uint64),
         0 * rows,
-        rows,
+        left_rows,
         0 * rows + 1,
         rows,
         np.full(len(pairs), sisters),

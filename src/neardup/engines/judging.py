@@ -68,8 +68,13 @@ def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator
 def judge_in_steps(
     judge: PairJudge, features: Features, left: Rows, right: Rows
 ) -> Iterator[pa.RecordBatch]:
-    """The verdicts on pairs of rows, so many at a time that their features fit in memory."""
+    """The verdicts on pairs of rows, so many at a time that their features fit in memory.
+
+    All at once if no features have to be copied for it.
+    """
     step = features.rows_within(JUDGED_BYTES // 2)
+    if judge.in_place is not None and not features.maps:
+        step = max(left.size, 1)
     for start in range(0, max(left.size, 1), step):
         one, other = left[start : start + step], right[start : start + step]
         if judge.in_place is None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -30,6 +31,21 @@ def _pointer_to(_: Any, address: Any) -> Any:
 
 
 pointer_to: Any = intrinsic(_pointer_to)  # an address as what `array_at` takes
+
+
+def _prefetch(_: Any, __: Any) -> Any:
+    def asked_for(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", (cgutils.voidptr_t,), kind)
+        pointer = builder.inttoptr(arguments[0], cgutils.voidptr_t)
+        builder.call(ask, [pointer, number(0), number(3), number(1)])  # data, to read, to keep
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), asked_for
+
+
+prefetch: Any = intrinsic(_prefetch)  # asks for the 64 bytes around an address, and does not wait
 
 
 @kernel

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
-from neardup.kernels.memory import Addresses, Numbers, bytes_at, floats_at, places_at, words_at
+from neardup.kernels.memory import (
+    Addresses,
+    Numbers,
+    bytes_at,
+    floats_at,
+    places_at,
+    prefetch,
+    words_at,
+)
 from neardup.kernels.shingles import Offsets
 
 Shingles = NDArray[np.uint32]
@@ -34,6 +42,8 @@ MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of sha
 STRIDE = 16
 ROOM = 1024  # tokens that there is room for at first
 EMPTY_SHARE = 4  # places of a table for each shingle in it, about
+A_LINE = 64  # bytes that are read from memory at once
+AHEAD = 8  # such lines of the next page's shingles that are asked for; the machine guesses the rest
 
 
 @kernel
@@ -51,14 +61,19 @@ def shared_weights(
     hardly is.
 
     Shingles begin at the first tokens and reach over `size` units. `sisters` are pairs of one host.
+    Pairs come by their left page for the most part: its table is made once for all of them.
     """
     pairs = len(left_row)
     shared = np.zeros((pairs, 2))
     example = np.full((pairs, 2), NONE)
     difference = np.full((pairs, 2), NONE)
-    room = 0
+    room, tabled, repeated = 0, NONE, 0
     flags, table, repeats = _room_for(ROOM, size)
     for pair in range(pairs):
+        if pair + 2 < pairs:
+            _ask_for_starts(batches[right_batch[pair + 2]], right_row[pair + 2])
+        if pair + 1 < pairs:
+            _ask_for_lists(batches[right_batch[pair + 1]], right_row[pair + 1])
         batch, other_batch = batches[left_batch[pair]], batches[right_batch[pair]]
         own = _words(batch, SHINGLES, left_row[pair])
         others = _words(other_batch, SHINGLES, right_row[pair])
@@ -66,11 +81,19 @@ def shared_weights(
         if most > room:
             room = max(2 * most, ROOM)
             flags, table, repeats = _room_for(room, size)
+            tabled = NONE
         identical = len(own) == len(others) and _equal_run(own, 0, others, 0) == len(own)
         if not identical:
             flags[0, : size + len(own) + size] = 0
             flags[1, : size + len(others) + size] = 0
-            _flag_common(own, others, flags[0, size:], flags[1, size:], table, repeats)
+            if (
+                tabled == NONE
+                or left_row[tabled] != left_row[pair]
+                or left_batch[tabled] != left_batch[pair]
+            ):
+                tabled, repeated = pair, _fill(own, table, repeats)
+            repeats_of_own = repeats[:repeated]
+            _flag_common(own, others, flags[0, size:], flags[1, size:], table, repeats_of_own)
         for side in range(2):
             at, row = (batch, left_row[pair]) if side == 0 else (other_batch, right_row[pair])
             run_tokens = _words(at, RUN_TOKENS, row)
@@ -130,6 +153,24 @@ def _floats(batch: Addresses, column: int, row: int) -> NDArray[np.float32]:
 
 
 @kernel
+def _ask_for_starts(batch: Addresses, row: int) -> None:
+    """Ask for the places where the lists of a page start: they are read for the pair after next."""
+    for column in (SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAMPLES):
+        prefetch(batch[column] + np.uint64(4) * np.uint64(row))
+
+
+@kernel
+def _ask_for_lists(batch: Addresses, row: int) -> None:
+    """Ask for the lists of a page: they are read for the next pair."""
+    shingles, count = _list_at(batch, SHINGLES, row, 4)
+    for line in range(min(4 * count // A_LINE + 1, AHEAD)):
+        prefetch(shingles + np.uint64(A_LINE * line))
+    prefetch(_list_at(batch, RUN_UNITS, row, 1)[0])
+    for column in (RUN_TOKENS, RUN_WEIGHTS, SAMPLES):
+        prefetch(_list_at(batch, column, row, 4)[0])
+
+
+@kernel
 def _flag_common(
     own: Shingles,
     others: Shingles,
@@ -140,35 +181,42 @@ def _flag_common(
 ) -> None:
     """Flag the shingles of each page that the other has too; no flag is set before.
 
-    The other page's are put into a table with their places. Copies have their shingles in the same
-    order for the most part, so from one that is found on they are compared as they stand.
+    The own page's are in the table with their places, and `repeats` are those that it has before.
+    Copies have their shingles in the same order for the most part, so from one that is found on
+    they are compared as they stand.
     """
-    size = 16
-    while size < EMPTY_SHARE * len(others):
-        size *= 2
-    known, first = table[0, :size], table[1, :size]
-    repeated = _fill(others, known, first, repeats)
+    known, first = _part_for(own, table)
     at = 0
-    while at < len(own):
-        slot = _slot(known, own[at])
+    while at < len(others):
+        slot = _slot(known, others[at])
         if known[slot] == 0:
             at += 1
             continue
         place = int(first[slot])
-        run = _equal_run(own, at, others, place)
-        own_flags[at : at + run] = 1
-        other_flags[place : place + run] = 1
+        run = _equal_run(others, at, own, place)
+        other_flags[at : at + run] = 1
+        own_flags[place : place + run] = 1
         at += run
-    for place in repeats[:repeated]:
-        first_place = first[_slot(known, others[place])]
-        other_flags[first_place] |= other_flags[place]
-    for place in repeats[:repeated]:
-        other_flags[place] = other_flags[first[_slot(known, others[place])]]
+    for place in repeats:
+        first_place = first[_slot(known, own[place])]
+        own_flags[first_place] |= own_flags[place]
+    for place in repeats:
+        own_flags[place] = own_flags[first[_slot(known, own[place])]]
 
 
 @kernel
-def _fill(shingles: Shingles, known: Shingles, first: Places, repeats: Places) -> int:
-    """Put shingles and the first place of each into a table; how many were there already."""
+def _part_for(shingles: Shingles, table: Shingles) -> tuple[Shingles, Places]:
+    """As much of the table as these shingles need: what is known, and the first place of each."""
+    size = 16
+    while size < EMPTY_SHARE * len(shingles):
+        size *= 2
+    return table[0, :size], table[1, :size]
+
+
+@kernel
+def _fill(shingles: Shingles, table: Shingles, repeats: Places) -> int:
+    """Put shingles and the first place of each into the table; how many were there already."""
+    known, first = _part_for(shingles, table)
     known[:] = 0
     repeated = 0
     for at in range(len(shingles)):
