@@ -144,7 +144,7 @@ def in_memory(
 
 def plain_pages(texts: pa.StringArray) -> pa.RecordBatch:
     """Texts as pages without markup and host: what the method reads of them."""
-    return pa.record_batch([pa.repeat("", len(texts)), pc.utf8_trim(texts, "\n")], TEXT_COLUMNS)
+    return pa.record_batch([pa.repeat("", len(texts)), texts], TEXT_COLUMNS)
 
 
 def parsed_pages(texts: pa.StringArray) -> pa.RecordBatch:

@@ -102,7 +102,7 @@ def test_pairs_of_one_left_page(groups: list[tuple[list[Line], list[list[Line]]]
 def test_the_table_is_a_set(numbers: set[int], others: list[int]) -> None:
     """Shingles are odd; the bits that choose their place may be the same for all of them."""
     shingles = np.array([number << 9 | 1 for number in sorted(numbers)], np.uint32)
-    table = np.ones((2, 256), np.uint32)
+    table = np.ones((2, 512), np.uint32)
     assert shared_text._fill(shingles, table, np.empty(60, np.uint32)) == 0
     known, first = shared_text._part_for(shingles, table)
     for number in [*numbers, *others]:

@@ -140,6 +140,10 @@ def _all_hashes(
     filled, document = 0, 0
     while document < len(counts):
         begin, end = offsets[document], offsets[document + 1]
+        if next_set(runs, begin, end) == end:  # an empty line
+            counts[document] = 0
+            document += 1
+            continue
         clean = next_set(odd, begin, offsets[-1])
         if clean >= end:
             last = count_words(runs, offsets, document, clean, counts)

@@ -151,25 +151,24 @@ def own_shingles(
     values, spare = np.empty(AT_ONCE + size, np.uint64), np.empty(AT_ONCE + size, np.uint64)
     filled = 0
     for document in range(documents_count):
-        count, unit = 0, 0  # of every token, or 0 where they differ
-        for line in range(documents[document], documents[document + 1]):
-            if kept[line] > 0.0:
-                of_line = 1 if dense[line] else 2
-                unit = of_line if count == 0 or unit == of_line else 0
-                some = tokens[line_tokens[line] : line_tokens[line + 1]]
-                _copy(some, own[count:], of_line, units[count:])
-                count += len(some)
-        texts[document] = _text_number(own[:count], powers)
+        lines = documents[document], documents[document + 1]
+        unit = _unit_of_all(line_tokens, kept, dense, *lines)
         if unit:
-            window = min(-(-size // unit), count)
-            found = min(count - window + 1, count)
+            text = tokens[line_tokens[lines[0]] : line_tokens[lines[1]]]
+        else:
+            count, unit = _copy_kept(tokens, line_tokens, kept, dense, *lines, own, units)
+            text = own[:count]
+        texts[document] = _text_number(text, powers)
+        if unit:
+            window = min(-(-size // unit), len(text))
+            found = min(len(text) - window + 1, len(text))
             for first in range(0, found, AT_ONCE):
                 last = min(first + AT_ONCE, found)
-                some = own[first : last + window - 1]
+                some = text[first : last + window - 1]
                 numbers = _polynomials(some, window, powers, values, spare)
                 _write_shingles(numbers, powers[window], shingles[filled + first : filled + last])
         else:
-            found = _mixed_shingles(own[:count], units[:count], size, powers, shingles[filled:])
+            found = _mixed_shingles(text, units[: len(text)], size, powers, shingles[filled:])
         filled += found
         places[document + 1] = filled
     return shingles[:filled], places, texts
@@ -183,6 +182,46 @@ def _most_tokens(piece_tokens: Offsets, places: Offsets) -> int:
         first, last = places[place], places[place + 1]
         most = max(most, piece_tokens[last] - piece_tokens[first])
     return most
+
+
+@kernel
+def _unit_of_all(
+    line_tokens: Offsets, kept: Weights, dense: NDArray[np.bool_], first: int, last: int
+) -> int:
+    """The units of each token of some lines, if all that have tokens are kept and it is the same
+    for all; 0 otherwise."""
+    unit = 0
+    for line in range(first, last):
+        if line_tokens[line + 1] > line_tokens[line]:
+            of_line = 1 if dense[line] else 2
+            if kept[line] <= 0.0 or unit not in (0, of_line):
+                return 0
+            unit = of_line
+    return unit
+
+
+@kernel
+def _copy_kept(
+    tokens: Hashes,
+    line_tokens: Offsets,
+    kept: Weights,
+    dense: NDArray[np.bool_],
+    first: int,
+    last: int,
+    own: Hashes,
+    units: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """Copy the tokens of the lines that are kept, with their units; how many, and the units of
+    every one, or 0 where they differ."""
+    count, unit = 0, 0
+    for line in range(first, last):
+        if kept[line] > 0.0:
+            of_line = 1 if dense[line] else 2
+            unit = of_line if count == 0 or unit == of_line else 0
+            some = tokens[line_tokens[line] : line_tokens[line + 1]]
+            _copy(some, own[count:], of_line, units[count:])
+            count += len(some)
+    return count, unit
 
 
 @kernel

@@ -41,7 +41,7 @@ NONE = -1
 MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
 STRIDE = 16
 ROOM = 1024  # tokens that there is room for at first
-EMPTY_SHARE = 4  # places of a table for each shingle in it, about
+EMPTY_SHARE = 8  # places of a table for each shingle in it, about
 A_LINE = 64  # bytes that are read from memory at once
 AHEAD = 8  # such lines of the next page's shingles that are asked for; the machine guesses the rest
 
