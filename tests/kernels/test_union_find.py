@@ -29,13 +29,17 @@ def test_a_long_chain_is_one_component_named_by_its_smallest() -> None:
     assert not labels.any()
 
 
-@given(st.lists(st.lists(nodes, max_size=8), max_size=8), st.integers(1, 9), st.integers(1, 4))
+@given(
+    st.lists(st.lists(nodes | st.integers(0, 2**31 - 1), max_size=8), max_size=8),
+    st.integers(1, 9),
+    st.integers(1, 4),
+)
 def test_pairs_within_groups(groups: list[list[int]], largest: int, reach: int) -> None:
     rows = np.array([row for group in groups for row in group], np.int64)
     starts = np.cumsum([0, *map(len, groups)]).astype(np.int64)
-    left, right = grouping.pairs_within_groups(rows, starts, largest, reach)
+    pairs, counts = grouping.pairs_within_groups(rows, starts, largest, reach)
     expected = plain_grouping.pairs_within_groups(rows.tolist(), starts.tolist(), largest, reach)
-    assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected
+    assert list(zip(pairs.tolist(), counts.tolist(), strict=True)) == expected
 
 
 @given(

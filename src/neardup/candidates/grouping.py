@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.grouping import among_first, pairs_within_groups
-from neardup.kernels.key_order import in_order, in_order_of_keys, shared_keys, sums_of_keys
+from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_keys
 
 Rows = NDArray[np.int64]
 
@@ -41,10 +41,8 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     Of hot keys only some: see above.
     """
     rows, starts = _groups(rows, keys)
-    pairs = in_order(packed(*pairs_within_groups(rows, starts, HOT, REACH)))
-    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    shared = np.diff(firsts, append=pairs.size)
-    return *unpacked(pairs[firsts]), shared
+    pairs, shared = pairs_within_groups(rows, starts, HOT, REACH)
+    return *unpacked(pairs), shared.copy()
 
 
 def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:

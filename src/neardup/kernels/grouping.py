@@ -6,34 +6,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.key_order import in_order
+
+RANGES = 256  # of rows: few, so that writing to all of them in turn stays in the cache
 
 
 @kernel
 def pairs_within_groups(
     rows: NDArray[np.int64], starts: NDArray[np.int64], largest: int, reach: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs inside each group; group g is rows[starts[g]:starts[g + 1]].
+    """The pairs inside the groups, in order, and in how many groups each is; group g is
+    rows[starts[g]:starts[g + 1]].
 
     All pairs of a group of up to `largest` rows; of a larger one each row with the `reach` rows
-    after it. A pair comes as (smaller, larger); a row twice in a group makes no pair with itself.
+    after it. A pair is one number, the smaller row in its upper half; a row twice in a group makes
+    no pair with itself.
     """
-    total = 0
-    for group in range(starts.size - 1):
-        size = starts[group + 1] - starts[group]
-        total += size * (size - 1) // 2 if size <= largest else size * reach
-    left = np.empty(total, np.int64)
-    right = np.empty(total, np.int64)
-    filled = 0
+    highest, shift = np.int64(0), 0
+    for row in rows:
+        highest = max(highest, row)
+    while highest >> shift >= RANGES:
+        shift += 1
+    ends = np.zeros(RANGES + 1, np.int64)
+    _each_pair(rows, starts, largest, reach, shift, ends, np.empty(0, np.int64))
+    for place in range(RANGES):
+        ends[place + 1] += ends[place]
+    pairs = np.empty(ends[RANGES], np.int64)
+    _each_pair(rows, starts, largest, reach, shift, ends, pairs)
+    counts = np.empty(pairs.size, np.int64)
+    found, begin = 0, 0
+    for place in range(RANGES):  # which begins where the one before it ends
+        lowest = place << shift << 32
+        for pair in in_order(pairs[begin : ends[place]] - lowest):
+            if found == 0 or pairs[found - 1] != pair + lowest:
+                pairs[found] = pair + lowest
+                counts[found] = 0
+                found += 1
+            counts[found - 1] += 1
+        begin = ends[place]
+    return pairs[:found], counts[:found]
+
+
+@kernel
+def _each_pair(
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    largest: int,
+    reach: int,
+    shift: int,
+    ends: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+) -> None:
+    """Count the pairs of each range of smaller rows, at the end of the range after it; or, if there
+    is room for them, write each behind those of its range, and move the end of it."""
     for group in range(starts.size - 1):
         end = starts[group + 1]
         ahead = end - starts[group] if end - starts[group] <= largest else reach
         for i in range(starts[group], end):
             for j in range(i + 1, min(i + 1 + ahead, end)):
-                if rows[i] != rows[j]:
-                    left[filled] = min(rows[i], rows[j])
-                    right[filled] = max(rows[i], rows[j])
-                    filled += 1
-    return left[:filled], right[:filled]
+                one, other = min(rows[i], rows[j]), max(rows[i], rows[j])
+                if one == other:
+                    continue
+                if pairs.size == 0:
+                    ends[(one >> shift) + 1] += 1
+                else:
+                    pairs[ends[one >> shift]] = one << 32 | other
+                    ends[one >> shift] += 1
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
@@ -9,13 +10,15 @@ from itertools import combinations, pairwise
 def pairs_within_groups(
     rows: Sequence[int], starts: Sequence[int], largest: int, reach: int
 ) -> list[tuple[int, int]]:
-    """The pairs inside each group, as (smaller, larger); of large groups only those in reach."""
-    return [
-        (min(rows[i], rows[j]), max(rows[i], rows[j]))
+    """The pairs inside the groups, in order, and in how many each is; of large groups only those in
+    reach. The smaller row is the upper half of a pair's number."""
+    pairs = Counter(
+        min(rows[i], rows[j]) << 32 | max(rows[i], rows[j])
         for start, end in pairwise(starts)
         for i, j in combinations(range(start, end), 2)
         if rows[i] != rows[j] and (end - start <= largest or j - i <= reach)
-    ]
+    )
+    return sorted(pairs.items())
 
 
 def among_first(
