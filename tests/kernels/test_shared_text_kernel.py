@@ -102,13 +102,13 @@ def test_pairs_of_one_left_page(groups: list[tuple[list[Line], list[list[Line]]]
 def test_the_table_is_a_set(numbers: set[int], others: list[int]) -> None:
     """Shingles are odd; the bits that choose their place may be the same for all of them."""
     shingles = np.array([number << 9 | 1 for number in sorted(numbers)], np.uint32)
-    table = np.ones((2, 512), np.uint32)
+    table = np.ones(512, np.uint16), np.ones(512, np.uint32)
     assert shared_text._fill(shingles, table, np.empty(60, np.uint32)) == 0
-    known, first = shared_text._part_for(shingles, table)
+    tags, places = shared_text._part_for(shingles, table)
     for number in [*numbers, *others]:
-        slot = shared_text._slot(known, np.uint32(number << 9 | 1))
-        assert (known[slot] != 0) == (number in numbers)
-        assert number not in numbers or first[slot] == sorted(numbers).index(number)
+        slot = shared_text._slot(tags, places, shingles, np.uint32(number << 9 | 1))
+        assert (tags[slot] != 0) == (number in numbers)
+        assert number not in numbers or places[slot] == sorted(numbers).index(number)
 
 
 def samples_of(page: list[Line]) -> list[int]:

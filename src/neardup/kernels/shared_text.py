@@ -26,6 +26,8 @@ from neardup.kernels.shingles import Offsets
 
 Shingles = NDArray[np.uint32]
 Places = NDArray[np.uint32]
+Tags = NDArray[np.uint16]
+Table = tuple[Tags, Places]  # of each slot a tag, 0 for none, and where its shingle stands
 Flags = NDArray[np.uint8]
 Weights = NDArray[np.float64]
 
@@ -116,7 +118,7 @@ def shared_weights(
 
 
 @kernel
-def _room_for(most: int, size: int) -> tuple[Flags, Shingles, Places]:
+def _room_for(most: int, size: int) -> tuple[Flags, Table, Places]:
     """Flags for the tokens of two pages and one more, and a table, for pages of `most` shingles.
 
     A page has fewer than `size` tokens more than shingles, and flags have `size` spare places on
@@ -126,7 +128,8 @@ def _room_for(most: int, size: int) -> tuple[Flags, Shingles, Places]:
     while slots < EMPTY_SHARE * most:
         slots *= 2
     flags = np.empty((3, most + 3 * size), np.uint8)
-    return flags, np.empty((2, slots), np.uint32), np.empty(most, np.uint32)
+    table = np.empty(slots, np.uint16), np.empty(slots, np.uint32)
+    return flags, table, np.empty(most, np.uint32)
 
 
 @kernel
@@ -176,7 +179,7 @@ def _flag_common(
     others: Shingles,
     own_flags: Flags,
     other_flags: Flags,
-    table: Shingles,
+    table: Table,
     repeats: Places,
 ) -> None:
     """Flag the shingles of each page that the other has too; no flag is set before.
@@ -185,48 +188,48 @@ def _flag_common(
     Copies have their shingles in the same order for the most part, so from one that is found on
     they are compared as they stand.
     """
-    known, first = _part_for(own, table)
+    tags, places = _part_for(own, table)
     at = 0
     while at < len(others):
-        slot = _slot(known, others[at])
-        if known[slot] == 0:
+        slot = _slot(tags, places, own, others[at])
+        if tags[slot] == 0:
             at += 1
             continue
-        place = int(first[slot])
+        place = int(places[slot])
         run = _equal_run(others, at, own, place)
         other_flags[at : at + run] = 1
         own_flags[place : place + run] = 1
         at += run
     for place in repeats:
-        first_place = first[_slot(known, own[place])]
-        own_flags[first_place] |= own_flags[place]
+        first = places[_slot(tags, places, own, own[place])]
+        own_flags[first] |= own_flags[place]
     for place in repeats:
-        own_flags[place] = own_flags[first[_slot(known, own[place])]]
+        own_flags[place] = own_flags[places[_slot(tags, places, own, own[place])]]
 
 
 @kernel
-def _part_for(shingles: Shingles, table: Shingles) -> tuple[Shingles, Places]:
-    """As much of the table as these shingles need: what is known, and the first place of each."""
+def _part_for(shingles: Shingles, table: Table) -> Table:
+    """As much of the table as these shingles need."""
     size = 16
     while size < EMPTY_SHARE * len(shingles):
         size *= 2
-    return table[0, :size], table[1, :size]
+    return table[0][:size], table[1][:size]
 
 
 @kernel
-def _fill(shingles: Shingles, table: Shingles, repeats: Places) -> int:
-    """Put shingles and the first place of each into the table; how many were there already."""
-    known, first = _part_for(shingles, table)
-    known[:] = 0
+def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
+    """Put the first place of each shingle into the table; how many were there already."""
+    tags, places = _part_for(shingles, table)
+    tags[:] = 0
     repeated = 0
     for at in range(len(shingles)):
-        slot = _slot(known, shingles[at])
-        if known[slot]:
+        slot = _slot(tags, places, shingles, shingles[at])
+        if tags[slot]:
             repeats[repeated] = at
             repeated += 1
         else:
-            known[slot] = shingles[at]
-            first[slot] = at
+            tags[slot] = _tag(shingles[at])
+            places[slot] = at
     return repeated
 
 
@@ -248,14 +251,22 @@ def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
 
 
 @kernel
-def _slot(table: Shingles, shingle: np.uint32) -> int:
-    """Where the shingle is in an open-addressed set, or the free place where it belongs.
+def _tag(shingle: np.uint32) -> np.uint16:
+    """Half of a shingle, never 0; the other half chooses its slot."""
+    return np.uint16(shingle >> np.uint32(16)) | np.uint16(1)
 
-    Shingles are odd, so 0 marks a free place; their other bits are as good as random.
+
+@kernel
+def _slot(tags: Tags, places: Places, shingles: Shingles, shingle: np.uint32) -> int:
+    """Where the shingle is in an open-addressed set, or the free slot where it belongs.
+
+    The set has tags, which are soon wiped out, and where to find the shingles. Shingles are odd;
+    their other bits are as good as random.
     """
-    last = np.uint32(len(table) - 1)
+    last = np.uint32(len(tags) - 1)
     at = (shingle >> np.uint32(1)) & last
-    while table[at] != 0 and table[at] != shingle:
+    tag = _tag(shingle)
+    while tags[at] != 0 and (tags[at] != tag or shingles[places[at]] != shingle):
         at = (at + np.uint32(1)) & last
     return np.int64(at)  # type: ignore[return-value]
 

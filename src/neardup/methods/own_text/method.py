@@ -117,11 +117,13 @@ class OwnText(Method):
             tokens, piece_tokens, line_pieces, page.documents, kept, dense, o.sentences, o.shingle
         )
         runs = np.flatnonzero(kept)
-        run_places = np.searchsorted(runs, page.documents)
+        runs_before = np.zeros(kept.size + 1, np.int64)  # each line
+        np.cumsum(kept > 0.0, out=runs_before[1:])
+        run_places = runs_before[page.documents]
         unit = np.where(dense[runs], 1, 2)
         mass, amount = own_text.own_masses(kept, units, page.documents)
         sister_mass, _ = own_text.own_masses(to_sisters, units, page.documents)
-        samples, sample_places, sample_texts = _samples(page, kept * units, runs, run_places)
+        samples, sample_places, sample_texts = _samples(page, kept * units, runs_before)
         return pa.record_batch(
             [
                 page.hosts,
@@ -224,13 +226,12 @@ def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:
 def _samples(
     page: Layout,
     masses: NDArray[np.float64],
-    runs: NDArray[np.int64],
-    run_places: NDArray[np.int64],
+    runs_before: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], pa.StringArray]:
     """The heaviest lines of each page: their numbers among its kept lines, and their text."""
     chosen, places = own_text.heaviest_lines(masses, page.documents, SAMPLES)
-    documents = np.repeat(np.arange(places.size - 1), np.diff(places))
-    numbers = np.searchsorted(runs, chosen) - run_places[documents]
+    first_runs = np.repeat(runs_before[page.documents[:-1]], np.diff(places))
+    numbers = runs_before[chosen] - first_runs
     text, ends = text_lines.line_starts(page.data, page.starts, chosen, SAMPLE_BYTES)
     buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(text)]
     texts = pa.Array.from_buffers(pa.string(), chosen.size, buffers)
