@@ -54,12 +54,12 @@ def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator
         (left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE])
         for start in starts
     ]
-    together = features.rows_within(int(memory * NEARBY_SHARE)) // (2 * PAIRS_AT_ONCE)
-    if not features.maps or not together:
+    at_once = features.rows_within(int(memory * NEARBY_SHARE)) // (2 * PAIRS_AT_ONCE)
+    if not features.maps or not at_once:
         yield from (Block(*each, features) for each in pairs)
         return
-    for first in range(0, len(pairs), together):
-        some = pairs[first : first + together]
+    for first in range(0, len(pairs), at_once):
+        some = pairs[first : first + at_once]
         pages = np.unique(np.concatenate([side for each in some for side in each]))
         taken = features_in_memory(features.take(pages))
         yield from (Block(*each, taken, pages) for each in some)

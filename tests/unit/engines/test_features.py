@@ -5,14 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.engines.budget import key_ranges
 from neardup.engines.features import features_in_memory, mapped_features
 from neardup.engines.featuring import add_up
-from neardup.engines.judging import PairJudge, judge_in_steps
 from neardup.engines.progress import Silent
 from neardup.engines.stages import Stage
 from neardup.engines.work import Parts, in_order_of_keys, within_keys
@@ -99,20 +97,3 @@ def test_a_range_of_keys_is_read_from_parts_in_order(tmp_path: Path) -> None:
         [],
         [2, 0, 1, 3],
     ]
-
-
-def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.engines.features.FEWEST_ROWS", 2)
-    monkeypatch.setattr("neardup.engines.judging.JUDGED_BYTES", 1)
-    features = features_in_memory(batch([0, 1, 2, 3, 4]))
-    sizes = []
-
-    def judge(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        sizes.append(left.num_rows)
-        return pa.record_batch([left["page"], right["page"]], names=["left", "right"])
-
-    left, right = np.array([0, 0, 1, 2, 3]), np.array([1, 4, 2, 3, 4])
-    told = pa.Table.from_batches(judge_in_steps(PairJudge(judge, None), features, left, right))
-    assert sizes == [2, 2, 1]
-    assert told["left"].to_pylist() == left.tolist()
-    assert told["right"].to_pylist() == right.tolist()
