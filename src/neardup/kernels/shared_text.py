@@ -43,7 +43,8 @@ NONE = -1
 MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
 STRIDE = 16
 ROOM = 1024  # tokens that there is room for at first
-EMPTY_SHARE = 8  # places of a table for each shingle in it, about
+ROOMY, FULLER = 8, 2  # slots of a table for each shingle in it, at least
+A_CACHE = 1 << 17  # slots: more than that only for shingles that need them
 A_LINE = 64  # bytes that are read from memory at once
 AHEAD = 8  # such lines of the next page's shingles that are asked for; the machine guesses the rest
 
@@ -124,10 +125,8 @@ def _room_for(most: int, size: int) -> tuple[Flags, Table, Places]:
     A page has fewer than `size` tokens more than shingles, and flags have `size` spare places on
     either side.
     """
-    slots = 16
-    while slots < EMPTY_SHARE * most:
-        slots *= 2
     flags = np.empty((3, most + 3 * size), np.uint8)
+    slots = _slots_for(most)
     table = np.empty(slots, np.uint16), np.empty(slots, np.uint32)
     return flags, table, np.empty(most, np.uint32)
 
@@ -210,10 +209,18 @@ def _flag_common(
 @kernel
 def _part_for(shingles: Shingles, table: Table) -> Table:
     """As much of the table as these shingles need."""
-    size = 16
-    while size < EMPTY_SHARE * len(shingles):
-        size *= 2
-    return table[0][:size], table[1][:size]
+    slots = _slots_for(len(shingles))
+    return table[0][:slots], table[1][:slots]
+
+
+@kernel
+def _slots_for(shingles: int) -> int:
+    """The size of a table for so many shingles: a power of two."""
+    wanted = max(min(ROOMY * shingles, A_CACHE), FULLER * shingles)
+    slots = 16
+    while slots < wanted:
+        slots *= 2
+    return slots
 
 
 @kernel
