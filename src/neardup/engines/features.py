@@ -56,10 +56,20 @@ class Features:
         return list(self._lengths)
 
     @cached_property
+    def total_bytes(self) -> int:
+        """What all pages take."""
+        total: int = sum(batch.nbytes for batch in self.batches)
+        return total
+
+    @property
     def row_bytes(self) -> int:
         """What a page takes, on average."""
-        total: int = sum(batch.nbytes for batch in self.batches)
-        return total // max(len(self), 1) + 1
+        return self.total_bytes // max(len(self), 1) + 1
+
+    @cached_property
+    def held(self) -> Features:
+        """The same, if they are so few that all of them may stay in memory once they are read."""
+        return Features(self.schema, self.batches, self.pages)
 
     def rows_within(self, size: int) -> int:
         """How many pages take about `size` bytes."""

@@ -2,7 +2,8 @@
 
 Features are mapped files, and a single row that is read makes the 64 KB around it resident, as
 memory of this process. The pages of a pair stand anywhere, so some thousand pairs would hold all
-features of a run. Instead the rows of many pairs are copied at once, file by file.
+features of a run. Where that is more than there is room for, the rows of many pairs are copied at
+once, file by file.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator
         (left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE])
         for start in starts
     ]
-    at_once = features.rows_within(int(memory * NEARBY_SHARE)) // (2 * PAIRS_AT_ONCE)
+    room = int(memory * NEARBY_SHARE)
+    if features.total_bytes <= room:
+        features = features.held
+    at_once = features.rows_within(room) // (2 * PAIRS_AT_ONCE)
     if not features.maps or not at_once:
         yield from (Block(*each, features) for each in pairs)
         return

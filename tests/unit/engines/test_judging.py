@@ -67,10 +67,15 @@ def test_blocks_of_pairs(
     assert_pairs(pa.Table.from_batches(found), LEFT, RIGHT)
 
 
-def test_pairs_of_features_in_memory_are_not_copied_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_fit_are_not_copied(
+    monkeypatch: pytest.MonkeyPatch, mapped: Features
+) -> None:
     monkeypatch.setattr(judging, "PAIRS_AT_ONCE", 5)
-    features = features_in_memory(batch(range(PAGES)))
-    assert all(block.features is features for block in blocks(features, LEFT, RIGHT, 10**9))
+    for features in (features_in_memory(batch(range(PAGES))), mapped):
+        for block in blocks(features, LEFT, RIGHT, 10**9):
+            assert block.features.batches is features.batches
+            judged = block.judge(PairJudge(told, told_in_place), block.left, block.right)
+            assert_pairs(pa.Table.from_batches([judged]), block.left, block.right)
 
 
 def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
