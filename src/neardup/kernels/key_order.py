@@ -20,15 +20,20 @@ MOST_RANGES = 256
 A_RANGE = 4096  # keys at least, about, unless there are fewer
 A_SMALL_RANGE = 4  # keys, about
 FEW = 32  # keys that are put in order one by one
+SPARE = 4  # starts of small ranges beyond the keys in them
 
 
 @kernel
 def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
     """Both, by key; numbers of equal keys stay as they stand."""
+    sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
+    if len(keys) <= A_RANGE:
+        room = np.empty(len(keys) + SPARE, np.int64)
+        _put_in_small_ranges(keys, numbers, np.uint64(0), room, sorted_keys, sorted_numbers)
+        return sorted_keys, sorted_numbers
     starts = no_ranges(len(keys))
     count_in_ranges(keys, starts)
     places = starts_of_ranges(starts)
-    sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
     put_in_ranges(keys, numbers, places, sorted_keys, sorted_numbers)
     order_in_ranges(starts, sorted_keys, sorted_numbers)
     return sorted_keys, sorted_numbers
@@ -88,7 +93,7 @@ def order_in_ranges(starts: Numbers, keys: Keys, numbers: Numbers) -> None:
     for number in range(len(starts) - 1):
         most = max(most, starts[number + 1] - starts[number])
     some_keys, some_numbers = np.empty(most, np.uint64), np.empty(most, np.int64)
-    small_starts = np.empty(most + 4, np.int64)
+    small_starts = np.empty(most + SPARE, np.int64)
     known = _bits(len(starts) - 1)
     for number in range(len(starts) - 1):
         first, last = starts[number], starts[number + 1]
