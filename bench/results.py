@@ -30,7 +30,8 @@ Precision, recall and F1 over pairs of pages, as `neardup evaluate` counts them,
 sets: reprints (articles re-published inside other real page templates) and versions (documentation
 pages in several releases), English and Chinese. In these the duplicates are on different hosts; the
 versions once more with all releases of a manual on one host. Every method at its default, and with
-the rule of its paper as printed where that differs. Written by `make results`.
+the rule of its paper as printed where that differs. Where kernels were not compiled before, the
+seconds of the first set hold that. Written by `make results`.
 
 """
 
