@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from neardup.candidates.grouping import distinct_pairs
+from neardup.candidates.grouping import distinct_pairs, packed
 from neardup.clusters.growing import NEW
 from neardup.engines.features import Features, Rows, mapped_features
 from neardup.engines.parsing import Spilled
@@ -78,10 +78,10 @@ Judge = Callable[[Rows, Rows], pa.RecordBatch]
 
 def judging_the_rest(judge: Judge, known: Known) -> Judge:
     """`judge` for pairs that are not known; the others have their verdict."""
-    known_pairs = known.left << 32 | known.right
+    known_pairs = packed(known.left, known.right)
 
     def judge_or_recall(left: Rows, right: Rows) -> pa.RecordBatch:
-        pairs = left << 32 | right
+        pairs = packed(left, right)
         place = np.searchsorted(known_pairs, pairs)
         there = place < known_pairs.size
         there[there] = known_pairs[place[there]] == pairs[there]

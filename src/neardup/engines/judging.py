@@ -44,7 +44,7 @@ class Block:
     def judge(self, judge: PairJudge, left: Rows, right: Rows) -> pa.RecordBatch:
         """The verdicts on the pairs, or on some of them."""
         if self.pages is not None:
-            left, right = (np.searchsorted(self.pages, side) for side in (left, right))
+            left, right = _places_in(self.pages, left, right)
         return pa.concat_batches(judge_in_steps(judge, self.features, left, right))
 
 
@@ -64,9 +64,8 @@ def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator
         return
     for first in range(0, len(pairs), at_once):
         some = pairs[first : first + at_once]
-        pages = np.unique(np.concatenate([side for each in some for side in each]))
-        taken = features_in_memory(features.take(pages))
-        yield from (Block(*each, taken, pages) for each in some)
+        copies = _copies(features, *(side for each in some for side in each))
+        yield from (Block(*each, *copies) for each in some)
 
 
 def judge_in_steps(
@@ -89,7 +88,16 @@ def judge_in_steps(
 
 def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows) -> pa.RecordBatch:
     if features.maps:
-        pages, rows = np.unique(np.concatenate([left, right]), return_inverse=True)
-        features = features_in_memory(features.take(pages))
-        left, right = np.split(rows, [left.size])
+        features, pages = _copies(features, left, right)
+        left, right = _places_in(pages, left, right)
     return judge(features.batches, features.places(left), features.places(right))
+
+
+def _copies(features: Features, *pages: Rows) -> tuple[Features, Rows]:
+    """The features of all these pages in memory, numbered by their places among them, in order."""
+    every = np.unique(np.concatenate(pages))
+    return features_in_memory(features.take(every)), every
+
+
+def _places_in(pages: Rows, left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    return np.searchsorted(pages, left), np.searchsorted(pages, right)

@@ -27,6 +27,8 @@ from neardup.kernels import key_order
 
 Item = TypeVar("Item")
 
+MANIFEST = "manifest.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -54,7 +56,7 @@ class Parts:
         self.folder = folder
         self.schema = schema
         self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
-        self._manifest = folder / "manifest.jsonl"
+        self._manifest = folder / MANIFEST
         self.listed = self._read_manifest()
 
     def fill(
@@ -142,7 +144,7 @@ def _only_if_cut_so(folder: Path, cuts: int) -> None:
     label = folder / "cuts"
     if label.exists() and label.read_text("utf-8") == str(cuts):
         return
-    (folder / "manifest.jsonl").unlink(missing_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
     label.write_text(str(cuts), encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
-from neardup.kernels.key_order import in_order
+from neardup.kernels.key_order import in_order, starts_of_ranges
 
 RANGES = 256  # of rows: few, so that writing to all of them in turn stays in the cache
 
@@ -27,23 +27,21 @@ def pairs_within_groups(
         highest = max(highest, row)
     while highest >> shift >= RANGES:
         shift += 1
-    ends = np.zeros(RANGES + 1, np.int64)
-    _each_pair(rows, starts, largest, reach, shift, ends, np.empty(0, np.int64))
-    for place in range(RANGES):
-        ends[place + 1] += ends[place]
-    pairs = np.empty(ends[RANGES], np.int64)
-    _each_pair(rows, starts, largest, reach, shift, ends, pairs)
+    ranges = np.zeros(RANGES + 1, np.int64)
+    _each_pair(rows, starts, largest, reach, shift, ranges[1:], np.empty(0, np.int64))
+    places = starts_of_ranges(ranges)
+    pairs = np.empty(ranges[RANGES], np.int64)
+    _each_pair(rows, starts, largest, reach, shift, places, pairs)
     counts = np.empty(pairs.size, np.int64)
-    found, begin = 0, 0
-    for place in range(RANGES):  # which begins where the one before it ends
-        lowest = place << shift << 32
-        for pair in in_order(pairs[begin : ends[place]] - lowest):
+    found = 0
+    for number in range(RANGES):
+        lowest = number << shift << 32
+        for pair in in_order(pairs[ranges[number] : ranges[number + 1]] - lowest):
             if found == 0 or pairs[found - 1] != pair + lowest:
                 pairs[found] = pair + lowest
                 counts[found] = 0
                 found += 1
             counts[found - 1] += 1
-        begin = ends[place]
     return pairs[:found], counts[:found]
 
 
@@ -54,11 +52,11 @@ def _each_pair(
     largest: int,
     reach: int,
     shift: int,
-    ends: NDArray[np.int64],
+    places: NDArray[np.int64],
     pairs: NDArray[np.int64],
 ) -> None:
-    """Count the pairs of each range of smaller rows, at the end of the range after it; or, if there
-    is room for them, write each behind those of its range, and move the end of it."""
+    """Write each pair, if there is room for pairs, at the place of its range of smaller rows, and
+    move that place on: from zeros the places become how many there are."""
     for group in range(starts.size - 1):
         end = starts[group + 1]
         ahead = end - starts[group] if end - starts[group] <= largest else reach
@@ -67,11 +65,9 @@ def _each_pair(
                 one, other = min(rows[i], rows[j]), max(rows[i], rows[j])
                 if one == other:
                     continue
-                if pairs.size == 0:
-                    ends[(one >> shift) + 1] += 1
-                else:
-                    pairs[ends[one >> shift]] = one << 32 | other
-                    ends[one >> shift] += 1
+                if pairs.size:
+                    pairs[places[one >> shift]] = one << 32 | other
+                places[one >> shift] += 1
 
 
 @kernel
