@@ -123,14 +123,14 @@ def test_groups_have_a_size(writer: Writer, index: Busy) -> None:
 
 
 def test_a_request_has_its_time(index: Busy) -> None:
-    workers = Workers(cast(Index, cast(Any, index)), 1, 0.05, Metrics())
+    workers = Workers(cast(Index, cast(Any, index)), 1, 0.5, Metrics())
 
     async def ask() -> list[str]:
         told = []
         asked: list[Awaitable[object]] = [
             workers.add([text_page("words", id="slow")]),
             workers.add([text_page("words", id="never begun")]),
-            workers.read(time.sleep, 0.5),
+            workers.read(time.sleep, 2.0),
         ]
         for each in asked:
             with pytest.raises(Problem) as late:
