@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from interrupting import let_ctrl_c_through
 from postgres import Server, running_server
+
+let_ctrl_c_through()
 
 # No deadlines: the first call of a kernel compiles it. In CI the same examples every time.
 settings.register_profile(

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from interrupting import INTERRUPTED
+
 
 def synth(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "neardup", "synth", *map(str, arguments)]
@@ -34,17 +36,18 @@ def test_bad_usage_is_told(tmp_path: Path) -> None:
 def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:
     out = tmp_path / "set"
     command = [sys.executable, "-m", "neardup", "synth", "--pages", "2000000", "--out", str(out)]
-    running = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "--workers", "2"], text=True, stderr=subprocess.PIPE, start_new_session=True
-    )
-    try:
+    ) as running:
         while running.poll() is None and not (out / ".pages.jsonl.zst.tmp").exists():
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
-        _, told = running.communicate(timeout=120)
-    finally:
-        running.kill()
-    assert running.returncode in (130, -signal.SIGINT), told  # to a shell both are 130
+        try:
+            _, told = running.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            raise
+    assert running.returncode in INTERRUPTED, told
     assert told.splitlines()[-1] == "neardup: interrupted; no set was written"
     assert "Traceback" not in told
     assert [path.name for path in out.iterdir()] == ["synth.json"]
