@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.kernels import own_text
+from neardup.kernels import own_shingles, own_text
 from neardup.kernels.reference import own_text as plain
 
 SHORT = 4.0
@@ -165,7 +165,7 @@ def layout(batch: list[list[plain.Line]]) -> Layout:
 @given(pages, st.integers(2, 9))
 def test_own_shingles(batch: list[list[plain.Line]], size: int) -> None:
     page = layout(batch)
-    found, at, texts = own_text.own_shingles(
+    found, at, texts = own_shingles.own_shingles(
         page.tokens, page.line_tokens, page.documents, page.kept, page.dense, size
     )
     assert split(found, at) == [plain.shingles(each, size) for each in batch]
@@ -174,7 +174,7 @@ def test_own_shingles(batch: list[list[plain.Line]], size: int) -> None:
 
 @given(pages, st.integers(0, 3), st.integers(0, 9))
 def test_heaviest_sentences(batch: list[list[plain.Line]], most: int, least_units: int) -> None:
-    found, at = own_text.heaviest_sentences(*layout(batch), most, least_units)
+    found, at = own_shingles.heaviest_sentences(*layout(batch), most, least_units)
     assert split(found, at) == [plain.heaviest_sentences(each, most, least_units) for each in batch]
 
 

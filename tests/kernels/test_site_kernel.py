@@ -75,7 +75,8 @@ def count_table(
 @given(batches, least, st.integers(1, 5))
 def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> None:
     """As the engine does it: what is counted more than once is in the table, in order."""
-    repeated = {key: count for key, count in sorted(survey(batch, least).items()) if count > 1}
+    every = survey(batch, least) + Counter(plain.host_key(page.host) for page in batch if page.host)
+    repeated = {key: count for key, count in sorted(every.items()) if count > 1}
     found, documents, furniture, hosts = arrays(batch)
     sites = site.furniture_keys(found, documents, furniture, least)
     table = count_table(repeated)
@@ -85,9 +86,20 @@ def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> Non
         for page in batch
     ]
     assert counts.tolist() == list(chain.from_iterable(wanted))
-    pages = site.pages_on_hosts(hosts, *table).tolist()
+    pages = site.counts_of(site.host_keys(hosts), *table).tolist()
     assert pages == [
         repeated.get(plain.host_key(host), 1) if host else 1 for host in hosts.tolist()
+    ]
+
+
+@given(st.lists(st.tuples(hashes, hashes)))
+def test_keys_of_hosts_and_titles(batch: list[tuple[int, int]]) -> None:
+    hosts, titles = np.array(batch, np.uint64).reshape(-1, 2).T.copy()
+    assert site.host_keys(hosts).tolist() == [
+        plain.host_key(host) if host else 0 for host, _ in batch
+    ]
+    assert site.title_keys(hosts, titles).tolist() == [
+        plain.title_key(host, title) if host and title else 0 for host, title in batch
     ]
 
 

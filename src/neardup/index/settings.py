@@ -12,7 +12,7 @@ from neardup.methods.base import make_method
 from neardup.stores.session import Session
 from neardup.stores.store import Store
 
-FORMAT = 2  # of what is kept of a page; goes up when features or hashes change
+FORMAT = 3  # of what is kept of a page; goes up when features or hashes change
 DEFAULT_METHOD = "own-text"
 
 

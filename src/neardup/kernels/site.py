@@ -16,6 +16,7 @@ from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 BANDS, ROWS = 4, 3
 HOST_SALT = np.uint64(0x686F7374)
+TITLE_SALT = np.uint64(0x7469746C65)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -57,6 +58,26 @@ def line_key(site: np.uint64, line: np.uint64) -> np.uint64:
 
 
 @kernel
+def host_keys(hosts: Hashes) -> Hashes:
+    """The key under which the pages of each host are counted; 0 for no host."""
+    keys = np.zeros(len(hosts), np.uint64)
+    for document in range(len(hosts)):
+        if hosts[document]:
+            keys[document] = mix(hosts[document] ^ HOST_SALT)
+    return keys
+
+
+@kernel
+def title_keys(hosts: Hashes, titles: Hashes) -> Hashes:
+    """The key under which the pages of a host with a title are counted; 0 without either."""
+    keys = np.zeros(len(hosts), np.uint64)
+    for document in range(len(hosts)):
+        if hosts[document] and titles[document]:
+            keys[document] = line_key(mix(hosts[document] ^ TITLE_SALT), titles[document])
+    return keys
+
+
+@kernel
 def survey_keys(
     lines: Hashes,
     documents: Offsets,
@@ -64,21 +85,17 @@ def survey_keys(
     hosts: Hashes,
     sites: Hashes,
 ) -> Hashes:
-    """The keys that these pages count one for: each page under its host (0: no host), each line
-    once under its host, and each line that is not always furniture once under each furniture key.
+    """The keys that the lines of these pages count one for: each line once under its host (0: no
+    host), and each line that is not always furniture once under each furniture key.
     """
     total = 0
     for document in range(len(hosts)):
-        own = documents[document + 1] - documents[document]
-        total += 1 + own * (1 + BANDS)
+        total += (documents[document + 1] - documents[document]) * (1 + BANDS)
     keys = np.empty(total, np.uint64)
     filled = 0
     for document in range(len(hosts)):
         begin, end = documents[document], documents[document + 1]
         ordered, order = in_order_of_keys(lines[begin:end], np.arange(end - begin))
-        if hosts[document]:
-            keys[filled] = mix(hosts[document] ^ HOST_SALT)
-            filled += 1
         always_furniture = True
         for place in range(len(ordered)):
             line = begin + order[place]
@@ -134,16 +151,15 @@ def line_counts(
 
 
 @kernel
-def pages_on_hosts(
-    hosts: Hashes, starts: NDArray[np.uint32], keys: Hashes, key_counts: Offsets
+def counts_of(
+    wanted: Hashes, starts: NDArray[np.uint32], keys: Hashes, key_counts: Offsets
 ) -> Offsets:
-    """How many pages the host of each page has; 1 for a page without a host."""
-    pages = np.ones(len(hosts), np.int64)
-    for document in range(len(hosts)):
-        if hosts[document] and len(keys):
-            host = mix(hosts[document] ^ HOST_SALT)
-            pages[document] = look_up(starts, keys, key_counts, host)
-    return pages
+    """The count of each key; 1 for 0."""
+    counts = np.ones(len(wanted), np.int64)
+    for place in range(len(wanted)):
+        if wanted[place] and len(keys):
+            counts[place] = look_up(starts, keys, key_counts, wanted[place])
+    return counts
 
 
 @kernel

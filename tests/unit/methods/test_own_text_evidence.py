@@ -32,16 +32,26 @@ class Pair:
     left_share: float
     right_share: float
     same_host: bool
+    same_title: bool | None  # where the host is the same and titles tell
     example: tuple[int, int]
     difference: tuple[int, int]
     left: list[str]
     right: list[str]
     same_text: bool = False
 
+    @property
+    def one_title(self) -> bool:
+        return self.same_title is True
+
+    @property
+    def two_titles(self) -> bool:
+        return self.same_title is False
+
 
 @st.composite
 def pairs(draw: st.DrawFn) -> Pair:
     left, right = draw(lines), draw(lines)
+    same_host = draw(st.booleans())
     chosen = st.tuples(*(st.integers(-1, len(each) - 1) for each in (left, right)))
     return Pair(
         draw(st.sampled_from(RELATIONS)),
@@ -50,7 +60,8 @@ def pairs(draw: st.DrawFn) -> Pair:
         draw(shares),
         draw(shares),
         draw(shares),
-        same_host=draw(st.booleans()),
+        same_host=same_host,
+        same_title=draw(st.sampled_from([None, True, False])) if same_host else None,
         example=draw(chosen),
         difference=draw(chosen),
         left=left,
@@ -96,6 +107,7 @@ def plain_evidence(pair: Pair) -> dict[str, object]:
         "right_share": round(pair.right_share, 4),
         "demand": round(pair.demand, 4),
         "same_host": pair.same_host,
+        **({} if pair.same_title is None else {"same_title": pair.same_title}),
         **{name: text for name, text in examples.items() if text},
     }
 
@@ -106,7 +118,12 @@ def plain_why(pair: Pair) -> str:
     if pair.said is Relation.SAME:
         return "the own text is the same, token for token"
     shared = f"{pair.left_share:.0%} and {pair.right_share:.0%} of the own text is shared"
-    asked = f"{pair.demand:.0%} asked{' of two pages on one host' if pair.same_host else ''}"
+    of_whom = {
+        None: " of two pages on one host" if pair.same_host else "",
+        True: " of two pages with a title of their own",
+        False: " of two pages with two titles on one host",
+    }
+    asked = f"{pair.demand:.0%} asked{of_whom[pair.same_title]}"
     if pair.said is Relation.NEAR:
         return f"{shared}, {pair.similarity:.0%} together; {asked}"
     return f"{shared}, {pair.similarity:.0%} together: less than the {asked}"

@@ -1,4 +1,4 @@
-"""The plain truth for `kernels.own_text`, one page at a time."""
+"""The plain truth for `kernels.own_text` and `kernels.own_shingles`, one page at a time."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from neardup.kernels.reference.shingles import BASE, WORD, mix
 
 BANDS, ROWS = 4, 3
-HOST_SALT = int.from_bytes(b"host")
+HOST_SALT, TITLE_SALT = int.from_bytes(b"host"), int.from_bytes(b"title")
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,17 @@ def host_key(host: int) -> int:
     return mix(host ^ HOST_SALT)
 
 
+def title_key(host: int, title: int) -> int:
+    """The key under which the pages of a host with one title are counted."""
+    return line_key(mix(host ^ TITLE_SALT), title)
+
+
 def survey_keys(page: Page, sites: Sequence[int]) -> Counter[int]:
-    """What a page counts for: itself and its lines on its host, and its told lines on the sites
-    that its furniture names."""
+    """What the lines of a page count for: all of them on its host, and those that are told on the
+    sites that its furniture names."""
     told = {line for line, is_furniture in page.lines if not is_furniture}
     keys = [line_key(site, line) for site in sites if site for line in told]
     if page.host:
-        keys.append(host_key(page.host))
         keys += [line_key(page.host, line) for line in set(page.hashes)]
     return Counter(keys)
 

@@ -21,6 +21,15 @@ from neardup.model import Relation
 
 SHARES = pa.array([repr(number / 10_000) for number in range(10_001)])
 PERCENTS = pa.array([f"{number}%" for number in range(101)])
+TITLES = pa.array(["", "", ',"same_title":true', ',"same_title":false'])
+ASKED_OF = pa.array(
+    [
+        "",
+        " of two pages on one host",
+        " of two pages with a title of their own",
+        " of two pages with two titles on one host",
+    ]
+)
 ROUNDING = 1e-6  # how near to half-way between two numbers rounding is left to the interpreter
 
 
@@ -47,6 +56,7 @@ def evidence(
         _share(pairs.right_share),
         ',"same_host":',
         _either("true", "false", pairs.same_host),
+        _chosen(TITLES, pairs),
         _lines("shared", texts, showing, example),
         ',"why":"',
         _why(said, pairs),
@@ -70,7 +80,7 @@ def _why(said: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
         _either("; ", ": less than the ", near),
         _percent(pairs.demand),
         " asked",
-        _either(" of two pages on one host", "", pairs.same_host),
+        _chosen(ASKED_OF, pairs),
     )
     why = pc.if_else(pa.array(same), "the own text is the same, token for token", why)
     if not undecided.any():
@@ -101,6 +111,12 @@ def _share(shares: NDArray[np.float64]) -> pa.StringArray:
 
 def _percent(shares: NDArray[np.float64]) -> pa.StringArray:
     return PERCENTS.take(pa.array(np.rint(shares * 100).astype(np.int64)))
+
+
+def _chosen(words: pa.StringArray, pairs: Measured) -> pa.StringArray:
+    """Of words for pages of two hosts, of one host, with one title there, with two titles."""
+    which = np.where(pairs.two_titles, 3, np.where(pairs.one_title, 2, pairs.same_host))
+    return words.take(pa.array(which.astype(np.int8)))
 
 
 def _either(one: str, other: str, is_one: NDArray[np.bool_]) -> pa.StringArray:

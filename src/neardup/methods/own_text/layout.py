@@ -12,6 +12,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from neardup.kernels import lines
+from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.shingles import document_hashes
 from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.methods.own_text.ragged import ragged
 from neardup.model import BlockKind, Region
@@ -31,6 +33,7 @@ class Layout:
     menus: NDArray[np.bool_]  # menus, footers and buttons, as the markup says
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: NDArray[np.uint64]  # 0 for a page without a host
+    titles: NDArray[np.uint64]  # what the words of a title are, numbers apart; 0 for none
 
     @property
     def has_sites(self) -> bool:
@@ -54,8 +57,8 @@ def layout(pages: pa.RecordBatch) -> Layout:
     data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
     starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
     link_shares, menus, furniture = _of_markup(pages, starts.size - 1)
-    hosts = _host_numbers(pages["host"])
-    return Layout(data, starts, documents, link_shares, menus, furniture, hosts)
+    hosts, titles = _host_numbers(pages["host"]), _title_numbers(pages)
+    return Layout(data, starts, documents, link_shares, menus, furniture, hosts, titles)
 
 
 def have_sites(pages: pa.RecordBatch) -> bool:
@@ -73,6 +76,14 @@ def _of_markup(
     regions, kinds = ragged(pages["regions"])[0], ragged(pages["kinds"])[0]
     menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
     return link_shares, menus, menus | (link_shares >= 0.5)
+
+
+def _title_numbers(pages: pa.RecordBatch) -> NDArray[np.uint64]:
+    """A number for the words of each title. The number of a chapter or release is none of them."""
+    if "title" not in pages.schema.names:
+        return np.zeros(pages.num_rows, np.uint64)
+    titles = pc.replace_substring_regex(pages["title"], r"\p{Nd}+", " ")
+    return document_hashes(*folded_token_hashes(*string_buffers(titles)))
 
 
 def _host_numbers(hosts: pa.StringArray) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ that an article stands in one piece stand in. Nothing is cut off sharply: every 
 
 1. `survey`: on how many pages of a host, or of pages with the same furniture, each line stands.
 2. `features`: the lines that weigh something, as shingles with weights, and the sentences that
-   weigh most (`kernels/own_text.py`).
+   weigh most (`kernels/own_text.py`, `kernels/own_shingles.py`).
 3. `keys`: one-permutation MinHash bands over the shingles, and the heaviest sentences.
 4. `judge`: the weight of the text that two pages share, exactly, of what each has
    (`kernels/shared_text.py`). More is asked of two pages on one host, and of pages with little
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.kernels import key_order, own_text, site
+from neardup.kernels import key_order, own_shingles, own_text, site
 from neardup.kernels import lines as text_lines
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
@@ -52,7 +52,7 @@ class OwnText(Method):
     languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
     cost = "linear in text; a verdict costs the two texts"
     chance_pairs = 2
-    page_columns = ("host", "text", "kinds", "regions", "link_shares")
+    page_columns = ("host", "title", "text", "kinds", "regions", "link_shares")
     Options = OwnTextOptions
     options: OwnTextOptions
 
@@ -61,6 +61,8 @@ class OwnText(Method):
         return pa.schema(
             [
                 ("host", pa.uint64()),
+                ("title", pa.uint64()),
+                ("own_title", pa.uint64()),
                 ("text", pa.uint64()),
                 ("mass", pa.float64()),
                 ("sister_mass", pa.float64()),
@@ -80,20 +82,14 @@ class OwnText(Method):
         if not have_sites(pages):
             return pa.RecordBatch.from_pylist([], COUNTS)
         page = layout(pages)
-        keys = site.survey_keys(
-            page.hashes, page.documents, page.furniture, page.hosts, self._sites(page)
-        )
+        keys = self._survey_keys(page, page.furniture)
         ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
         return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
 
     def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
         """Of a line that is furniture here, too: on other pages it may be none."""
         page = layout(pages)
-        furniture = np.zeros_like(page.furniture)
-        keys = site.survey_keys(
-            page.hashes, page.documents, furniture, page.hosts, self._sites(page)
-        )
-        return np.unique(keys)
+        return np.unique(self._survey_keys(page, np.zeros_like(page.furniture)))
 
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
         o = self.options
@@ -106,14 +102,14 @@ class OwnText(Method):
         units = counts * np.where(dense, 1, 2)
         told = own_text.told_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(told, units, page.documents, o.short, o.told, o.outside)
-        repeated, levels = self._counts(page, survey if page.has_sites else None)
+        repeated, few, own_titles = self._on_sites(page, survey if page.has_sites else None)
         kept, to_sisters = own_text.weights_on_site(
-            weights, told, units, repeated, levels, page.documents, o.power, o.own_share, o.faint
+            weights, told, units, repeated, few, page.documents, o.power, o.own_share, o.faint
         )
-        shingles, shingle_places, texts = own_text.own_shingles(
+        shingles, shingle_places, texts = own_shingles.own_shingles(
             tokens, line_tokens, page.documents, kept, dense, o.shingle
         )
-        sentences, sentence_places = own_text.heaviest_sentences(
+        sentences, sentence_places = own_shingles.heaviest_sentences(
             tokens, piece_tokens, line_pieces, page.documents, kept, dense, o.sentences, o.shingle
         )
         runs = np.flatnonzero(kept)
@@ -127,6 +123,8 @@ class OwnText(Method):
         return pa.record_batch(
             [
                 page.hosts,
+                page.titles,
+                own_titles,
                 texts,
                 mass,
                 sister_mass,
@@ -150,29 +148,39 @@ class OwnText(Method):
         rows, columns = np.nonzero(every)
         return pa.record_batch([rows, every[rows, columns]], schema=KEYS)
 
+    def _survey_keys(self, page: Layout, furniture: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """What the pages count one for: their host, their title on it, and their lines."""
+        sites = self._sites(page)
+        lines = site.survey_keys(page.hashes, page.documents, furniture, page.hosts, sites)
+        hosts, titles = site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)
+        return np.concatenate([hosts[hosts != 0], titles[titles != 0], lines])
+
     def _sites(self, page: Layout) -> NDArray[np.uint64]:
         return site.furniture_keys(
             page.hashes, page.documents, page.furniture, self.options.furniture
         )
 
-    def _counts(
+    def _on_sites(
         self, page: Layout, survey: Survey | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """On how many pages of its site each line stands; and the least level of each page beside
-        another page of its host.
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:
+        """On how many pages of its site each line stands; the least level of each page beside
+        another page of its host; and the titles that few pages of the host have, 0 for others.
 
         Two pages of one host are both among those that have a line. What only they have is no
         template between them, if the host has pages enough to tell: two of less than one in
-        `FEW_IN`.
+        `FEW_IN`. In the same way a title is the page's, and not the host's.
         """
         if survey is None:
-            return np.ones(page.starts.size - 1, np.int64), np.ones(page.hosts.size)
-        few = self.options.few_pages
+            alone = np.ones(page.hosts.size)
+            return np.ones(page.starts.size - 1, np.int64), alone, np.zeros_like(page.titles)
+        few_pages, table = self.options.few_pages, survey.table
         counts = site.line_counts(
-            page.hashes, page.documents, page.hosts, self._sites(page), few, *survey.table
+            page.hashes, page.documents, page.hosts, self._sites(page), few_pages, *table
         )
-        pages = site.pages_on_hosts(page.hosts, *survey.table)
-        return counts, np.clip(pages / FEW_IN, 1.0, PAIR)
+        few = site.counts_of(site.host_keys(page.hosts), *table) / FEW_IN
+        with_title = site.counts_of(site.title_keys(page.hosts, page.titles), *table)
+        own_titles = np.where(with_title <= few, page.titles, np.uint64(0))
+        return counts, np.clip(few, 1.0, PAIR), own_titles
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("amount"), self.options.enough)

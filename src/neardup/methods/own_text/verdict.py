@@ -32,6 +32,8 @@ class Measured:
     left_share: Numbers
     right_share: Numbers
     same_host: NDArray[np.bool_]
+    one_title: NDArray[np.bool_]  # on one host, where few other pages have it
+    two_titles: NDArray[np.bool_]  # on one host
     example: NDArray[np.int64]  # a row a pair: of each page the sample line that is mostly shared
     difference: NDArray[np.int64]  # and the one that hardly is; below 0 for none
 
@@ -42,6 +44,7 @@ def measure(
     """The pages of each pair against each other."""
     host, other_host = (_column(batches, "host", side) for side in (left, right))
     same_host = (host == other_host) & (host != 0)
+    one_title, two_titles = _titles(batches, left, right, same_host)
     shared, example, difference = shared_weights(
         list_addresses(batches), *left, *right, same_host, options.shingle
     )
@@ -54,10 +57,12 @@ def measure(
         amount,
         same_text,
         np.where(same_text, 1.0, similarity),
-        demand(amount, same_host, options),
+        demand(amount, same_host & ~one_title, two_titles, options),
         divided(shared[:, 0], mass),
         divided(shared[:, 1], other_mass),
         same_host,
+        one_title,
+        two_titles,
         example,
         difference,
     )
@@ -65,6 +70,18 @@ def measure(
 
 def _column(batches: Sequence[pa.RecordBatch], name: str, rows: Places) -> NDArray[np.uint64]:
     return gather(number_addresses(batches, name), *rows)
+
+
+def _titles(
+    batches: Sequence[pa.RecordBatch], left: Places, right: Places, same_host: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether pages of one host have a title that tells them to be one page, or two titles."""
+    title, other = (_column(batches, "title", side) for side in (left, right))
+    own, other_own = (_column(batches, "own_title", side) for side in (left, right))
+    return (
+        same_host & (own == other_own) & (own != 0),
+        same_host & (title != other) & (title != 0) & (other != 0),
+    )
 
 
 def _mass(batches: Sequence[pa.RecordBatch], rows: Places, same_host: NDArray[np.bool_]) -> Numbers:
@@ -79,12 +96,20 @@ def divided(parts: Numbers, wholes: Numbers) -> Numbers:
     return np.clip(shares, 0.0, 1.0)
 
 
-def demand(amount: Numbers, same_host: NDArray[np.bool_], options: OwnTextOptions) -> Numbers:
-    """The share that two pages must have in common: more where there is little text, and more on
-    one host, where sister pages are made from one form (An & Cheng, definition 4)."""
+def demand(
+    amount: Numbers,
+    sisters: NDArray[np.bool_],
+    two_titles: NDArray[np.bool_],
+    options: OwnTextOptions,
+) -> Numbers:
+    """The share that two pages must have in common: more where there is little text, more of
+    sister pages, which are made from one form (An & Cheng, definition 4), and as much more again
+    if their host gives them two titles."""
     little = options.few / (options.few + amount) if options.few else np.zeros_like(amount)
     asked = options.near + (1.0 - options.near) * little
-    return np.where(same_host, asked + (1.0 - asked) * options.same_host, asked)
+    for apart in (sisters, two_titles):
+        asked = np.where(apart, asked + (1.0 - asked) * options.same_host, asked)
+    return asked
 
 
 def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
