@@ -12,14 +12,17 @@ import xxhash
 from numpy.typing import NDArray
 
 from neardup.kernels import lines
-from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.fold import fold
 from neardup.kernels.shingles import document_hashes
 from neardup.kernels.text_bits import TextBits, text_bits
+from neardup.kernels.tokens import token_hashes
 from neardup.methods.own_text.ragged import ragged
 from neardup.model import BlockKind, Region
 from neardup.text.normalise import string_buffers
 
 IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
+IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,8 @@ def _title_numbers(pages: pa.RecordBatch) -> NDArray[np.uint64]:
     """A number for the words of each title. The number of a chapter or release is none of them."""
     if "title" not in pages.schema.names:
         return np.zeros(pages.num_rows, np.uint64)
-    titles = pc.replace_substring_regex(pages["title"], r"\p{Nd}+", " ")
-    return document_hashes(*folded_token_hashes(*string_buffers(titles)))
+    folded, places = fold(*string_buffers(pages["title"]))
+    return document_hashes(*token_hashes(WITHOUT_DIGITS[folded], places))
 
 
 def _host_numbers(hosts: pa.StringArray) -> NDArray[np.uint64]:
