@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+FORMAT = 3  # of what is remembered of a page; goes up when features or hashes change
+
 # text/ -> methods/. One row a page. `text` has one line a block; the lists run along its lines.
 PAGES = pa.schema(
     [

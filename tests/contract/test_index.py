@@ -13,9 +13,9 @@ import neardup
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, Relation, StoreError, UsageError, html_page, text_page
 from neardup.index import grouping
-from neardup.index.settings import FORMAT
 from neardup.methods.base import REGISTRY, make_method
 from neardup.model import Source
+from neardup.schemas import FORMAT
 from postgres import Server
 from sample_pages import html, long_html, sample_records, short_html, write_jsonl
 

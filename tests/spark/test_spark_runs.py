@@ -18,6 +18,7 @@ from neardup.errors import InputError, OutputError, UsageError
 from neardup.evaluate.synth import synth
 from neardup.model import RawPage, Source
 from neardup.pages.write import writer_for
+from neardup.schemas import FORMAT
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark
 from unit.pages.archive_bytes import http, record
@@ -121,7 +122,9 @@ def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: 
     assert answers[0] == answers[1]
 
 
-def test_an_earlier_result_of_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_earlier_result_of_another_kind_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pages = str(write_jsonl(tmp_path / "pages.jsonl", sample_records()))
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(pages, tmp_path / "out", against=tmp_path)
@@ -131,6 +134,9 @@ def test_an_earlier_result_of_another_kind_is_refused(spark: SparkSession, tmp_p
     dedup(pages, tmp_path / "spark", method="exact")
     with pytest.raises(UsageError, match="was made with method exact"):
         dedup(pages, tmp_path / "out", against=tmp_path / "spark")
+    monkeypatch.setattr("neardup.engines.taking_up.FORMAT", FORMAT + 1)
+    with pytest.raises(InputError, match=f"was written in format {FORMAT} "):
+        dedup(pages, tmp_path / "out", against=tmp_path / "spark", method="exact")
 
 
 def skewed() -> Iterator[dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from neardup.engines.parsing import Spilled
 from neardup.engines.remembered import PAGES_FILE, SURVEY_FILE, read_remembered
 from neardup.engines.result import Result
 from neardup.engines.run import Run
+from neardup.engines.taking_up import check_format, check_method
 from neardup.errors import InputError, UsageError
 from neardup.methods.base import DecidesInOrder, Method, evidence_json
 from neardup.model import Skip, SkipReason, Source
@@ -95,7 +94,7 @@ def judging_the_rest(judge: Judge, known: Known) -> Judge:
 
 
 def check_earlier(folder: Path, method: Method) -> None:
-    """An earlier result can be taken up by the same method with the same options only."""
+    """Whether an earlier result can be taken up by this method."""
     if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
         raise InputError(f"{folder} holds no result of an earlier run")
     if isinstance(method, DecidesInOrder):
@@ -103,14 +102,8 @@ def check_earlier(folder: Path, method: Method) -> None:
             f"{method.name} decides against a growing state, which a result folder does not hold"
         )
     summary = Result(folder).summary
-    if (summary["method"], summary["options"]) != (
-        method.name,
-        json.loads(json.dumps(dataclasses.asdict(method.options))),
-    ):
-        options = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
-        raise UsageError(
-            f"{folder} was made with method {summary['method']} ({options}); use the same here"
-        )
+    check_format(folder, summary)
+    check_method(folder, summary, method)
 
 
 def among_earlier(spilled: Spilled, folder: Path) -> tuple[Spilled, Earlier]:

@@ -28,6 +28,7 @@ from neardup.engines.run import Run
 from neardup.engines.stages import Stages
 from neardup.engines.summary import measured, summarise
 from neardup.engines.tables import write_result
+from neardup.engines.taking_up import check_format
 from neardup.engines.threads import default_workers
 from neardup.engines.work import Parts, work_folder
 from neardup.errors import InputError, UsageError
@@ -62,6 +63,7 @@ def recluster(
     if not (folder / PAGES_FILE).is_file() or not (folder / "summary.json").is_file():
         raise InputError(f"{folder} holds no result of an earlier run")
     earlier = Result(folder).summary
+    check_format(folder, earlier)
     keep = keep or earlier["keep"]
     contained = earlier["contained"] if contained is None else contained
     policy_order(keep)

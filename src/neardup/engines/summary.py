@@ -28,6 +28,7 @@ from neardup.engines.run import Run
 from neardup.engines.tables import REJECTED
 from neardup.methods.base import Method
 from neardup.pages import Limits
+from neardup.schemas import FORMAT
 
 LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse"]
 
@@ -48,6 +49,7 @@ def summarise(
         "inputs": sorted(set(inputs)),
         **settings,
         "options": dataclasses.asdict(method.options),
+        "format": FORMAT,
         "counts": {
             **_page_counts(spilled, clustering),
             "undecided": int((~decidable_pages(method, features)).sum()),
@@ -110,6 +112,7 @@ def describe_run(
         "against": None if against is None else _stamp(Path(against) / "summary.json"),
         "method": method.name,
         "options": dataclasses.asdict(method.options),
+        "format": FORMAT,
     }
     return json.dumps(said, ensure_ascii=False, sort_keys=True)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from neardup.errors import StoreError
 from neardup.methods.base import make_method
+from neardup.schemas import FORMAT
 from neardup.stores.session import Session
 from neardup.stores.store import Store
 
-FORMAT = 3  # of what is kept of a page; goes up when features or hashes change
 DEFAULT_METHOD = "own-text"
 
 

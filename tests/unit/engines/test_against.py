@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from neardup import InputError, Result, UsageError
 from neardup import dedup as dedup_by_default
+from neardup.engines.reclustering import recluster
+from neardup.schemas import FORMAT
 from sample_pages import html, sample_records, write_jsonl
 
 
@@ -85,3 +88,18 @@ def test_another_method_or_other_options_are_refused(tmp_path: Path, earlier: Re
         dedup(str(pages), tmp_path / "o", against=earlier.folder, options={"minimum_text": 9})
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(str(pages), tmp_path / "o", against=tmp_path)
+
+
+def test_what_another_version_remembers_is_refused(tmp_path: Path, earlier: Result) -> None:
+    pages = write_jsonl(tmp_path / "second.jsonl", sample_records())
+    summary = json.loads((earlier.folder / "summary.json").read_text("utf-8"))
+    older = {**summary, "format": FORMAT - 1}, FORMAT - 1
+    oldest = {name: summary[name] for name in summary if name != "format"}, "none"
+    for written, told in (older, oldest):
+        (earlier.folder / "summary.json").write_text(json.dumps(written), "utf-8")
+        refused = f"in format {told} and this neardup reads format {FORMAT}"
+        with pytest.raises(InputError, match=refused):
+            dedup(str(pages), tmp_path / "o", against=earlier.folder)
+        with pytest.raises(InputError, match=refused):
+            recluster(earlier.folder, tmp_path / "o", threshold=0.5)
+    assert not (tmp_path / "o").exists()

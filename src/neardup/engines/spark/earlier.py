@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import dataclass
 
@@ -12,7 +11,8 @@ from pyspark.sql import functions as f
 from neardup.engines.spark.identity import with_numbers
 from neardup.engines.spark.judging import JUDGED
 from neardup.engines.spark.storage import Storage, Work
-from neardup.errors import InputError, UsageError
+from neardup.engines.taking_up import check_format, check_method
+from neardup.errors import InputError
 from neardup.methods.base import Method, Surveys
 
 
@@ -65,18 +65,14 @@ class Earlier:
 
 
 def check_earlier(storage: Storage, folder: str, method: Method) -> None:
-    """An earlier result can be taken up by the same method with the same options only."""
+    """Whether an earlier result can be taken up by this method."""
     if not storage.exists(f"{folder}/summary.json"):
         raise InputError(f"{folder} holds no result of an earlier run")
     if not storage.exists(f"{folder}/remembered/features"):
         raise InputError(f"{folder} holds no result of the Spark engine; run it there first")
     summary = json.loads(storage.read_text(f"{folder}/summary.json"))
-    options = json.loads(json.dumps(dataclasses.asdict(method.options)))
-    if (summary["method"], summary["options"]) != (method.name, options):
-        told = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
-        raise UsageError(
-            f"{folder} was made with method {summary['method']} ({told}); use the same here"
-        )
+    check_format(folder, summary)
+    check_method(folder, summary, method)
 
 
 def with_known(pairs: DataFrame, earlier: DataFrame, known: DataFrame) -> DataFrame:

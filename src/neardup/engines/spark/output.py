@@ -19,6 +19,7 @@ from neardup.engines.summary import LIBRARIES
 from neardup.engines.tables import REJECTED
 from neardup.methods.base import Method
 from neardup.model import Relation
+from neardup.schemas import FORMAT
 
 NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
 
@@ -102,6 +103,7 @@ def summarise(
         "inputs": sorted(set(inputs)),
         **settings,
         "options": dataclasses.asdict(method.options),
+        "format": FORMAT,
         "counts": {
             **_page_counts(pages, clustered, sum(reasons.values())),
             "undecided": features.where("not decidable").count(),

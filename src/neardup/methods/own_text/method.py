@@ -4,13 +4,14 @@ Most text of a web page belongs to its site. A page's own text is its text minus
 repeats on other pages; where a site is too small to tell, links, short lines, regions and the fact
 that an article stands in one piece stand in. Nothing is cut off sharply: every line has a weight.
 
-1. `survey`: on how many pages of a host, or of pages with the same furniture, each line stands.
+1. `survey`: on how many pages of a host, or of pages with the same furniture, each line stands,
+   and each title.
 2. `features`: the lines that weigh something, as shingles with weights, and the sentences that
    weigh most (`kernels/own_text.py`, `kernels/own_shingles.py`).
 3. `keys`: one-permutation MinHash bands over the shingles, and the heaviest sentences.
 4. `judge`: the weight of the text that two pages share, exactly, of what each has
-   (`kernels/shared_text.py`). More is asked of two pages on one host, and of pages with little
-   text.
+   (`kernels/shared_text.py`). More is asked of two pages on one host, more again if they have two
+   titles there, and more of pages with little text.
 
 Why, and what each constant is: docs/methods/own-text.md.
 """

@@ -25,7 +25,10 @@ class OwnTextOptions:
         minimum=0,
     )
     same_host: float = option(
-        0.5, "how far towards 1 the demand goes for two pages on one host", minimum=0, maximum=1
+        0.5,
+        "how far towards 1 the demand goes for two pages on one host, and again for two titles",
+        minimum=0,
+        maximum=1,
     )
     short: float = option(20.0, "units at which a line counts half", minimum=0)
     link: float = option(
