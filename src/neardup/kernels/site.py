@@ -118,6 +118,7 @@ def line_counts(
     lines: Hashes,
     documents: Offsets,
     hosts: Hashes,
+    on_hosts: Offsets,
     sites: Hashes,
     few_pages: int,
     starts: NDArray[np.uint32],
@@ -126,6 +127,7 @@ def line_counts(
 ) -> Offsets:
     """On how many pages of its site each line stands: of the host, or, where the host has fewer
     than `few_pages` pages, of the host or the pages with the same furniture, whichever is more.
+    `on_hosts` is how many pages the host of each page has.
     """
     counts = np.ones(len(lines), np.int64)
     if len(keys) == 0:
@@ -137,10 +139,9 @@ def line_counts(
     for document in range(len(hosts)):
         begin, end = documents[document], documents[document + 1]
         host = hosts[document]
-        on_host = look_up(starts, keys, key_counts, mix(host ^ HOST_SALT)) if host else 1
-        if on_host > 1:
+        if on_hosts[document] > 1:
             _take_counts(host, lines[begin:end], starts, keys, key_counts, room, counts[begin:end])
-        if on_host >= few_pages:
+        if on_hosts[document] >= few_pages:
             continue
         for site in sites[document]:
             if site:

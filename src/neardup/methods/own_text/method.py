@@ -175,10 +175,11 @@ class OwnText(Method):
             alone = np.ones(page.hosts.size)
             return np.ones(page.starts.size - 1, np.int64), alone, np.zeros_like(page.titles)
         few_pages, table = self.options.few_pages, survey.table
+        on_hosts = site.counts_of(site.host_keys(page.hosts), *table)
         counts = site.line_counts(
-            page.hashes, page.documents, page.hosts, self._sites(page), few_pages, *table
+            page.hashes, page.documents, page.hosts, on_hosts, self._sites(page), few_pages, *table
         )
-        few = site.counts_of(site.host_keys(page.hosts), *table) / FEW_IN
+        few = on_hosts / FEW_IN
         with_title = site.counts_of(site.title_keys(page.hosts, page.titles), *table)
         own_titles = np.where(with_title <= few, page.titles, np.uint64(0))
         return counts, np.clip(few, 1.0, PAIR), own_titles
