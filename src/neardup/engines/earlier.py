@@ -93,16 +93,22 @@ def judging_the_rest(judge: Judge, known: Known) -> Judge:
     return judge_or_recall
 
 
-def check_earlier(folder: Path, method: Method) -> None:
-    """Whether an earlier result can be taken up by this method."""
+def earlier_summary(folder: Path) -> dict[str, Any]:
+    """The summary of an earlier result, which must remember its pages as this version does."""
     if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
         raise InputError(f"{folder} holds no result of an earlier run")
+    summary = Result(folder).summary
+    check_format(folder, summary)
+    return summary
+
+
+def check_earlier(folder: Path, method: Method) -> None:
+    """Whether an earlier result can be taken up by this method."""
+    summary = earlier_summary(folder)
     if isinstance(method, DecidesInOrder):
         raise UsageError(
             f"{method.name} decides against a growing state, which a result folder does not hold"
         )
-    summary = Result(folder).summary
-    check_format(folder, summary)
     check_method(folder, summary, method)
 
 

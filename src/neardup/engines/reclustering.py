@@ -17,7 +17,7 @@ from neardup.engines import output
 from neardup.engines.budget import DEFAULT_MEMORY
 from neardup.engines.clustering import cluster_pages, join_rule
 from neardup.engines.deciding import Judged, names
-from neardup.engines.earlier import Earlier, Known, remembered_features
+from neardup.engines.earlier import Earlier, Known, earlier_summary, remembered_features
 from neardup.engines.judging import PAIRS_AT_ONCE, PairJudge
 from neardup.engines.local import Finish
 from neardup.engines.parsing import KEPT_COLUMNS, Spilled
@@ -28,10 +28,9 @@ from neardup.engines.run import Run
 from neardup.engines.stages import Stages
 from neardup.engines.summary import measured, summarise
 from neardup.engines.tables import write_result
-from neardup.engines.taking_up import check_format
 from neardup.engines.threads import default_workers
 from neardup.engines.work import Parts, work_folder
-from neardup.errors import InputError, UsageError
+from neardup.errors import UsageError
 from neardup.methods.base import make_method
 from neardup.model import Relation, Skip, SkipReason, Source
 from neardup.schemas import PAGES, VERDICTS
@@ -60,10 +59,7 @@ def recluster(
     folder, out = Path(folder), Path(out)
     if not 0.0 <= threshold <= 1.0:
         raise UsageError(f"the threshold is a similarity, from 0 to 1, not {threshold}")
-    if not (folder / PAGES_FILE).is_file() or not (folder / "summary.json").is_file():
-        raise InputError(f"{folder} holds no result of an earlier run")
-    earlier = Result(folder).summary
-    check_format(folder, earlier)
+    earlier = earlier_summary(folder)
     keep = keep or earlier["keep"]
     contained = earlier["contained"] if contained is None else contained
     policy_order(keep)
