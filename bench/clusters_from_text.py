@@ -38,15 +38,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from bench.peers import PEERS, timed
-from neardup.clusters.splitting import APART, centred_clusters
-from neardup.engines.clustering import join_rule
-from neardup.engines.compare import text_page
-from neardup.engines.deciding import find_candidates
-from neardup.engines.features import Features
-from neardup.engines.featuring import add_up, survey_from
-from neardup.engines.judging import judge_in_steps
-from neardup.engines.local import dedup
+from neardup.api import text_page
+from neardup.local.features import Features, judge_in_steps
+from neardup.local.pipeline import find_candidates, join_rule
+from neardup.local.runs import dedup
+from neardup.local.survey import add_up, survey_from
 from neardup.methods.own_text.method import OwnText
+from neardup.rules.clusters import APART, centred_clusters
 from neardup.text.parse import parse
 
 SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
@@ -106,7 +104,7 @@ def _target(name: str) -> str:
 
 def write_texts(path: Path, language: str, size: int) -> None:
     """Generated texts without hosts: documents, not pages."""
-    from neardup.evaluate.synth import synth  # noqa: PLC0415 - its tables take a while
+    from neardup.evaluation.synth import synth  # noqa: PLC0415 - its tables take a while
 
     with pq.ParquetWriter(path, TEXTS, compression="zstd") as writer:
         for batch in synth(size, 1, language=language, texts=True, forms=False):

@@ -33,8 +33,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from neardup.engines.threads import default_workers
-from neardup.evaluate.synth import synth
+from neardup.evaluation.synth import synth
+from neardup.local.run import default_workers
 
 SIZES = [20_000, 200_000]
 FULL_SIZE, DISGUISES = 2_000_000, 10

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from neardup.evaluate.synth import write_set
+from neardup.evaluation.synth import write_set
 
 KILLS, PAGES = 20, 4_000
 

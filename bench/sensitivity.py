@@ -18,17 +18,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.clusters.splitting import APART, Rows, Similarities, centred_clusters
 from neardup.config import OptionInfo, build_options, describe_options
-from neardup.engines.deciding import find_candidates
-from neardup.engines.features import features_in_memory
-from neardup.engines.featuring import survey_of
-from neardup.evaluate.metrics import score
-from neardup.evaluate.truth import ClusterTruth, read_set
+from neardup.evaluation.metrics import score
+from neardup.evaluation.sets import ClusterTruth, read_set
+from neardup.local.features import features_in_memory
+from neardup.local.pipeline import find_candidates
+from neardup.local.survey import survey_of
 from neardup.methods.own_text.method import OwnText
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.model import RawPage
 from neardup.pages import Limits, batches, read
+from neardup.rules.clusters import APART, Rows, Similarities, centred_clusters
 from neardup.text.parse import parse
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

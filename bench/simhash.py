@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bench.documents import best_seconds, make_documents
-from neardup.kernels.hamming import distances, pairs_within
+from neardup.kernels.simhash import distances, pairs_within
 from neardup.methods.simhash import Simhash
 from neardup.methods.token_method import page_tokens
 from simhash import Simhash as Peer

@@ -19,8 +19,8 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from neardup.engines.spark.engine import dedup
-from neardup.evaluate.synth import write_set
+from neardup.evaluation.synth import write_set
+from neardup.spark.pipeline import dedup
 
 
 def main(pages: str, out: str) -> None:

@@ -6,10 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from neardup.candidates.grouping import HOT
 from neardup.index import Index
-from neardup.index.matching import keys_of
-from neardup.index.packing import unpack
+from neardup.index.candidates import keys_of, unpack
+from neardup.rules.candidates import HOT
 from neardup.stores.session import Session
 
 

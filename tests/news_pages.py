@@ -10,11 +10,10 @@ import pyarrow as pa
 import xxhash
 
 from neardup.methods.base import MemoryState
-from neardup.methods.news_clusters import NewsClusters, content
-from neardup.methods.news_clusters.newsroom import Newsroom
+from neardup.methods.news_clusters import NewsClusters, extractor
+from neardup.methods.news_clusters.devices import Newsroom
 from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.methods.news_clusters.page import NewsPage
-from neardup.methods.news_clusters.stores import DAY
+from neardup.methods.news_clusters.stores import DAY, NewsPage
 
 PAPER = NewsClusters.paper_preset
 
@@ -61,7 +60,7 @@ def news(
         time=int(day * DAY),
         fingerprints=tuple(fingerprints),
         title_words=tuple(title.split()),
-        content=content.pack(words, numbers),
+        content=extractor.pack(words, numbers),
         text_words=tuple(text_words),
         digest=name,
     )

@@ -11,13 +11,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.engines.clustering import Clustering
-from neardup.engines.deciding import Judged
-from neardup.engines.judging import PAIRS_AT_ONCE
-from neardup.engines.parsing import KEPT_COLUMNS, Spilled
-from neardup.engines.progress import Silent
-from neardup.engines.stages import Stage
-from neardup.engines.work import Parts
+from neardup.local.corpus import KEPT_COLUMNS, Spilled
+from neardup.local.features import PAIRS_AT_ONCE
+from neardup.local.pipeline import Clustering, Judged
+from neardup.local.run import Silent, Stage
+from neardup.local.work import Parts
 from neardup.methods.base import verdicts
 from neardup.model import Relation
 from neardup.report import write_report

@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup.engines.progress import Silent
-from neardup.engines.result import Result
-from neardup.engines.stages import Stages
+from neardup.local.result import Result
+from neardup.local.run import Silent, Stages
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from neardup.engines.spark.storage import Work
+    from neardup.spark.session import Work
 
 Rows = NDArray[np.int64]
 
@@ -90,7 +89,7 @@ def answer(folder: Path | Result) -> dict[str, Any]:
 @pytest.fixture
 def work(spark: SparkSession, tmp_path: Path) -> Work:
     """A work folder without a run."""
-    from neardup.engines.spark.storage import Storage, Work
+    from neardup.spark.session import Storage, Work
 
     folder = str(tmp_path / "work")
     return Work(spark, folder, Storage(spark, folder), Stages(Silent()))

@@ -26,10 +26,9 @@ from neardup.errors import (
 from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Relation, Verdict
 
 if TYPE_CHECKING:
-    from neardup.engines.compare import compare, html_page, text_page
-    from neardup.engines.reading import read_pages
-    from neardup.engines.result import Result
+    from neardup.api import compare, html_page, read_pages, text_page
     from neardup.index import Answer, Index
+    from neardup.local.result import Result
     from neardup.report import dedup
 
 __all__ = [
@@ -60,12 +59,12 @@ __all__ = [
 _ON_FIRST_USE = {
     "Answer": "neardup.index",
     "Index": "neardup.index",
-    "Result": "neardup.engines.result",
-    "compare": "neardup.engines.compare",
+    "Result": "neardup.local.result",
+    "compare": "neardup.api",
     "dedup": "neardup.report",
-    "html_page": "neardup.engines.compare",
-    "read_pages": "neardup.engines.reading",
-    "text_page": "neardup.engines.compare",
+    "html_page": "neardup.api",
+    "read_pages": "neardup.api",
+    "text_page": "neardup.api",
 }
 
 

@@ -8,7 +8,7 @@ from queue import Queue
 import pytest
 
 from neardup import RawPage, html_page
-from neardup.cli.arriving import as_they_come
+from neardup.cli.answers import as_they_come
 
 
 def page(number: int) -> RawPage:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from neardup.evaluate.evaluation import measure
-from neardup.evaluate.running import Contender
-from neardup.evaluate.synth import write_set
-from neardup.evaluate.truth import read_set
+from neardup.evaluation.runs import Contender, measure
+from neardup.evaluation.sets import read_set
+from neardup.evaluation.synth import write_set
 from sample_pages import sample_records, write_jsonl
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from neardup.config import read_toml
-from neardup.evaluate.synth import write_set
+from neardup.evaluation.synth import write_set
 from sample_pages import sample_records, write_jsonl
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from neardup.engines import local
 from neardup.errors import UsageError
-from neardup.evaluate.synth import synth
+from neardup.evaluation.synth import synth
 from neardup.methods.base import REGISTRY, DecidesInOrder, ProposesCandidates, make_method
 from sample_pages import long_html, short_html, write_jsonl
 from spark_runs import GROUP, answer, need_spark, spark
@@ -37,10 +36,11 @@ SETS = [
 
 
 def same_answer(method: str, inputs: str, folder: Path, **settings: Any) -> None:
-    from neardup.engines.spark.engine import dedup
+    from neardup.local import runs
+    from neardup.spark.pipeline import dedup
 
     partitions = settings.pop("partitions", None)
-    here = answer(local.dedup(inputs, folder / "local", method=method, **settings))
+    here = answer(runs.dedup(inputs, folder / "local", method=method, **settings))
     there = answer(
         dedup(inputs, folder / "spark", method=method, partitions=partitions, **settings)
     )
@@ -91,7 +91,7 @@ def test_same_answer_on_the_labelled_sets(
 @pytest.mark.parametrize("method", IN_ORDER)
 def test_methods_that_decide_in_order_say_so(tmp_path: Path, method: str) -> None:
     need_spark()
-    from neardup.engines.spark.engine import dedup
+    from neardup.spark.pipeline import dedup
 
     with pytest.raises(UsageError, match=r"use the local engine"):
         dedup("nowhere", tmp_path / "out", method=method)

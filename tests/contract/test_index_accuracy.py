@@ -9,9 +9,9 @@ import pytest
 
 from index_checks import groups
 from neardup import Index, RawPage
-from neardup.evaluate.evaluation import clusters_of
-from neardup.evaluate.metrics import score
-from neardup.evaluate.truth import ClusterTruth, read_set
+from neardup.evaluation.metrics import score
+from neardup.evaluation.runs import clusters_of
+from neardup.evaluation.sets import ClusterTruth, read_set
 from neardup.pages import Limits, read
 from neardup.report import dedup
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from neardup.config import describe_options
-from neardup.engines.deciding import find_candidates
-from neardup.engines.features import features_in_memory
-from neardup.engines.featuring import survey_of
+from neardup.local.features import features_in_memory
+from neardup.local.pipeline import find_candidates
+from neardup.local.survey import survey_of
 from neardup.methods.base import (
     REGISTRY,
     DecidesInOrder,

@@ -10,8 +10,8 @@ import pytest
 
 from neardup.errors import NeardupError, StoreError, UsageError
 from neardup.stores import schema
-from neardup.stores.connection import Connection
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
+from neardup.stores.schema import Connection
 from neardup.stores.session import Session
 from neardup.stores.store import Store, open_store
 from postgres import Server

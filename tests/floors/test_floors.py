@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from neardup.engines.local import dedup
-from neardup.evaluate.evaluation import clusters_of
-from neardup.evaluate.floors import broken, read_floors
-from neardup.evaluate.metrics import score
-from neardup.evaluate.synth import write_set
-from neardup.evaluate.truth import read_set
+from neardup.evaluation.floors import broken, read_floors
+from neardup.evaluation.metrics import score
+from neardup.evaluation.runs import clusters_of
+from neardup.evaluation.sets import read_set
+from neardup.evaluation.synth import write_set
+from neardup.local.runs import dedup
 from neardup.methods.base import REGISTRY
 
 FLOORS = read_floors(Path(__file__).with_name("floors.toml"))

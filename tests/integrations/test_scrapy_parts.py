@@ -21,13 +21,16 @@ from scrapy.settings import Settings
 
 from neardup import Index, StoreError, UsageError, html_page
 from neardup.index import Answer
-from neardup.integrations.scrapy.budget import Budget
-from neardup.integrations.scrapy.checking import Checking
-from neardup.integrations.scrapy.crawl import Crawl, Finding
-from neardup.integrations.scrapy.ledger import MOST, Ledger
-from neardup.integrations.scrapy.responses import page_from_item, page_from_response
-from neardup.integrations.scrapy.settings import CrawlSettings, read_settings
-from neardup.integrations.scrapy.traps import Traps
+from neardup.integrations.scrapy.crawl import (
+    Budget,
+    Checking,
+    Crawl,
+    CrawlSettings,
+    Finding,
+    Traps,
+    read_settings,
+)
+from neardup.integrations.scrapy.middleware import MOST, Ledger, page_from_item, page_from_response
 from neardup.model import RawPage, Relation
 from sample_pages import long_html
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.cosine import Counts, Offsets, Words, sparse_cosines
-from neardup.kernels.reference.cosine import cosine
+from kernels.reference.cosine import cosine
+from neardup.kernels.news import Counts, Offsets, Words, sparse_cosines
 
 VECTORS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 65535)), min_size=1)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import feature_codes as reference
 from neardup.kernels import feature_codes
 from neardup.kernels.feature_codes import Offsets, Symbols
-from neardup.kernels.reference import feature_codes as reference
 
 ALPHABET = "ab’'.-3 ，。“”！？:中国人的ไทกิé́あ\t한글"
 PARAGRAPHS = st.lists(st.text(ALPHABET, max_size=12) | st.text(max_size=8), max_size=5)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels import hamming
-from neardup.kernels.reference import hamming as plain
+from kernels.reference import hamming as plain
+from neardup.kernels import simhash
 
 
 @st.composite
@@ -24,9 +24,9 @@ def clustered(draw: st.DrawFn) -> list[int]:
     ]
 
 
-@given(clustered(), st.integers(0, hamming.FARTHEST))
+@given(clustered(), st.integers(0, simhash.FARTHEST))
 def test_pairs_within(values: list[int], distance: int) -> None:
-    left, right = hamming.pairs_within(np.array(values, np.uint64), distance)
+    left, right = simhash.pairs_within(np.array(values, np.uint64), distance)
     found = list(zip(left.tolist(), right.tolist(), strict=True))
     assert found == plain.pairs_within(values, distance)
 
@@ -35,8 +35,8 @@ def test_pairs_within(values: list[int], distance: int) -> None:
 def test_values_within_the_distance_share_a_key(
     values: list[int], distance: int, spare: int
 ) -> None:
-    masks = hamming.table_masks(distance + spare, distance)
-    keys = [set(row) for row in hamming.table_keys(np.array(values, np.uint64), masks).tolist()]
+    masks = simhash.table_masks(distance + spare, distance)
+    keys = [set(row) for row in simhash.table_keys(np.array(values, np.uint64), masks).tolist()]
     assert all(keys[i] & keys[j] for i, j in plain.pairs_within(values, distance))
 
 
@@ -44,27 +44,27 @@ def test_values_within_the_distance_share_a_key(
 def test_distances(pairs: list[tuple[int, int]]) -> None:
     left = np.array([a for a, _ in pairs], np.uint64)
     right = np.array([b for _, b in pairs], np.uint64)
-    assert hamming.distances(left, right).tolist() == [(a ^ b).bit_count() for a, b in pairs]
+    assert simhash.distances(left, right).tolist() == [(a ^ b).bit_count() for a, b in pairs]
 
 
 @pytest.mark.parametrize(("blocks", "distance"), [(4, 3), (6, 3), (10, 7), (1, 0)])
 def test_tables_are_every_choice_of_blocks(blocks: int, distance: int) -> None:
-    masks = hamming.table_masks(blocks, distance)
-    assert np.bitwise_or.reduce(hamming.block_masks(blocks)) == np.uint64(2**64 - 1)
+    masks = simhash.table_masks(blocks, distance)
+    assert np.bitwise_or.reduce(simhash.block_masks(blocks)) == np.uint64(2**64 - 1)
     assert len(set(masks.tolist())) == comb(blocks, distance)
 
 
 def test_many_values_need_finer_tables() -> None:
-    assert hamming.best_blocks(10**4, 3) < hamming.best_blocks(10**8, 3)
+    assert simhash.best_blocks(10**4, 3) < simhash.best_blocks(10**8, 3)
 
 
 def test_all_pairs_of_a_large_group_are_found() -> None:
-    left, right = hamming.pairs_within(np.zeros(100, np.uint64), 3)
+    left, right = simhash.pairs_within(np.zeros(100, np.uint64), 3)
     assert left.size == comb(100, 2)
     assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == left.size
 
 
-@pytest.mark.parametrize("distance", [-1, hamming.FARTHEST + 1])
+@pytest.mark.parametrize("distance", [-1, simhash.FARTHEST + 1])
 def test_a_distance_out_of_reach_is_refused(distance: int) -> None:
     with pytest.raises(ValueError, match="distance must be from 0 to 7"):
-        hamming.pairs_within(np.zeros(1, np.uint64), distance)
+        simhash.pairs_within(np.zeros(1, np.uint64), distance)

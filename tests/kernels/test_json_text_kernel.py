@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kernels.reference import json_text as plain
 from neardup.kernels.json_text import quoted_texts
-from neardup.kernels.reference import json_text as plain
 
 hard = st.text(st.sampled_from([chr(code) for code in range(40)] + list('"\\/\x7f茶é𠮷\u2028a')))
 texts = st.none() | hard | st.text()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import key_order as plain
 from neardup.kernels import key_order
-from neardup.kernels.reference import key_order as plain
 
 hashes = st.integers(0, 2**64 - 1)
 keyed = st.lists(st.tuples(hashes | st.integers(0, 3), st.integers(0, 9)), max_size=60)

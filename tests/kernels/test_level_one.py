@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import level_one as reference
 from neardup.kernels.level_one import MOST, common_counts, level_one_pairs
-from neardup.kernels.reference import level_one as reference
 
 pages = st.tuples(
     st.lists(st.integers(0, 4), min_size=4, max_size=4), st.sets(st.integers(0, 9), max_size=8)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import lines as plain
 from neardup.kernels import lines
-from neardup.kernels.reference import lines as plain
 from neardup.kernels.text_bits import text_bits
 
 texts = st.text(st.sampled_from("ab. !?;。！？；\n茶海ทあ𠮷é　�"), max_size=200)

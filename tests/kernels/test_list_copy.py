@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.list_copy import copy_lists
-from neardup.kernels.reference.list_copy import copied
+from kernels.reference.list_copy import copied
+from neardup.kernels.memory import copy_lists
 
 lists = st.lists(st.lists(st.integers(0, 255), max_size=70), min_size=1, max_size=6)
 

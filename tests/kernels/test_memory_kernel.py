@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import memory as plain
 from neardup.kernels import memory
-from neardup.kernels.reference import memory as plain
 
 Choice = tuple[int, int]
 

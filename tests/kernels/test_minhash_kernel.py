@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import minhash as plain
 from neardup.kernels import minhash
-from neardup.kernels.reference import minhash as plain
 
 documents = st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=20), max_size=5)
 samples = st.lists(st.integers(0, 3) | st.just(plain.EMPTY), min_size=8, max_size=8)

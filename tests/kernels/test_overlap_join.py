@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.overlap_join import least_common, overlap_join
-from neardup.kernels.reference import overlap_join as reference
+from kernels.reference import overlap_join as reference
+from neardup.kernels.set_join import least_common, overlap_join
 
 shares = st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 record_lists = st.lists(st.sets(st.integers(0, 30), min_size=1, max_size=15), max_size=25)

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import own_text as plain
 from neardup.kernels import own_shingles, own_text
-from neardup.kernels.reference import own_text as plain
 
 SHORT = 4.0
 exact_units = st.sampled_from([0, 4, 12, 28])  # n / (n + SHORT) is 0, 1/2, 3/4, 7/8

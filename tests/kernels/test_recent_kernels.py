@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.recent import pages_with_most_hits
-from neardup.kernels.reference.recent import most_hits
+from kernels.reference.recent import most_hits
+from neardup.kernels.news import pages_with_most_hits
 
 WORDS = st.lists(st.sets(st.integers(0, 5), max_size=5), min_size=1, max_size=25)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from neardup.kernels.reference.scan import ReferenceBlock, scan_html, scan_lines
+from kernels.reference.scan import ReferenceBlock, scan_html, scan_lines
 from neardup.kernels.scan import Scan, Scanner
 
 

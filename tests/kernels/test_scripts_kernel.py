@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from neardup.kernels.reference import scripts as reference
-from neardup.kernels.scripts import SCRIPTS, count_scripts
+from kernels.reference import scripts as reference
+from neardup.kernels.utf8 import SCRIPTS, count_scripts
 from unicode_text import buffers, documents
 
 

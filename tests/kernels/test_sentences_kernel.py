@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference import sentences as reference
+from kernels.reference import sentences as reference
 from neardup.kernels.sentences import count_sentences, sentence_spans
 from unicode_text import buffers, documents, slices
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.kernels.reference import set_join as plain
+from kernels.reference import set_join as plain
 from neardup.kernels.set_join import candidate_pairs, prefix_length, prefixes
 
 sets = st.lists(st.sets(st.integers(0, 12)).map(sorted), max_size=12)

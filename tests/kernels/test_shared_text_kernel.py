@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import own_text as plain_own
+from kernels.reference import shared_text as plain
+from kernels.reference.own_text import Line
 from neardup.kernels import shared_text
-from neardup.kernels.reference import own_text as plain_own
-from neardup.kernels.reference import shared_text as plain
-from neardup.kernels.reference.own_text import Line
 
 # Words from a small vocabulary, so that pages share runs of them; whole lines come again too.
 sentences = st.lists(st.integers(1, 3), min_size=1, max_size=8)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import shingles as plain
 from neardup.kernels import shingles
-from neardup.kernels.reference import shingles as plain
 
 words = st.integers(0, 2**64 - 1) | st.integers(0, 5)
 documents = st.lists(st.lists(words, max_size=12), max_size=6)

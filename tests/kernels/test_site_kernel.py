@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import site as plain
 from neardup.kernels import site
-from neardup.kernels.reference import site as plain
 
 hashes = st.sampled_from([0, 1, 7, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1)
 few_hashes = st.integers(1, 12)  # so that pages share lines and repeat their own

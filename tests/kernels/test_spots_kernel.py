@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference import spots as plain
-from neardup.kernels.spots import spot_signatures
+from kernels.reference import spots as plain
+from neardup.kernels.shingles import spot_signatures
 
 tokens = st.tuples(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2]))
 documents = st.lists(st.tuples(st.lists(tokens, max_size=15), st.integers(1, 4)), max_size=5)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.kernels import bits
+from kernels.reference import bits as plain_bits
+from kernels.reference import text_bits as plain
+from neardup.kernels import text_bits as bits
 from neardup.kernels.jit import kernel
-from neardup.kernels.reference import bits as plain_bits
-from neardup.kernels.reference import text_bits as plain
 from neardup.kernels.text_bits import text_bits
 
 marks = st.sampled_from(list("ab. !?;。！？；\n茶ไก\x00\x1b\x7fé"))

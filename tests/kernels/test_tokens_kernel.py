@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference import tokens as reference
+from kernels.reference import tokens as reference
 from neardup.kernels.tokens import token_hashes, token_spans
 from unicode_text import buffers, documents, slices
 

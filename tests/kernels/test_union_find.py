@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels import grouping, union_find
-from neardup.kernels.reference import grouping as plain_grouping
-from neardup.kernels.reference import union_find as plain_union_find
+from kernels.reference import grouping as plain_grouping
+from kernels.reference import union_find as plain_union_find
+from neardup.kernels import grouping
 
 nodes = st.integers(0, 30)
 
@@ -17,7 +17,7 @@ nodes = st.integers(0, 30)
 def test_components_are_what_walking_the_graph_finds(pairs: list[tuple[int, int]]) -> None:
     left = np.array([a for a, _ in pairs], np.int64)
     right = np.array([b for _, b in pairs], np.int64)
-    found = union_find.connected_components(31, left, right)
+    found = grouping.connected_components(31, left, right)
     expected = plain_union_find.connected_components(31, left.tolist(), right.tolist())
     assert found.tolist() == expected
 
@@ -25,7 +25,7 @@ def test_components_are_what_walking_the_graph_finds(pairs: list[tuple[int, int]
 def test_a_long_chain_is_one_component_named_by_its_smallest() -> None:
     count = 100_000
     order = np.random.default_rng(1).permutation(count - 1)
-    labels = union_find.connected_components(count, order, order + 1)
+    labels = grouping.connected_components(count, order, order + 1)
     assert not labels.any()
 
 

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import utf8 as reference
 from neardup.kernels import utf8
-from neardup.kernels.reference import utf8 as reference
 from unicode_text import texts
 
 high_bytes = st.binary(max_size=8).map(lambda data: bytes(byte | 0x80 for byte in data))

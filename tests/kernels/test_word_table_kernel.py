@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference import word_table as reference
+from kernels.reference import word_table as reference
 from neardup.kernels.word_table import ROOM, close_pairs, measures
 
 tables = st.dictionaries(

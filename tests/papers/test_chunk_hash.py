@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference.set_join import resemblance
+from kernels.reference.shingles import document_hash
+from kernels.reference.tokens import token_hash, tokens
 from neardup.config import build_options
-from neardup.kernels.reference.set_join import resemblance
-from neardup.kernels.reference.shingles import document_hash
-from neardup.kernels.reference.tokens import token_hash, tokens
 from neardup.methods.chunk_hash import ChunkHash, ChunkHashOptions, sentence_pieces
 from neardup.model import Relation, Verdict
 from page_batches import judge_one, page_batch, pair_set

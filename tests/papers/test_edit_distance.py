@@ -18,8 +18,9 @@ from neardup.methods.edit_distance import (
     EditDistanceOptions,
     feature_strings,
     largest_common_count,
+    length_bands,
+    ranked_members,
 )
-from neardup.methods.edit_distance_filters import length_bands, ranked_members
 from neardup.model import Relation, Verdict
 from page_batches import judge_one, page_batch, pair_set
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference.feature_codes import packed
+from kernels.reference.feature_codes import packed
 from neardup.methods.base import DecidesInOrder, MemoryState, ProposesCandidates, Survey, Surveys
 from neardup.methods.feature_code import FeatureCode, FeatureCodeInForest
-from neardup.methods.feature_forest import Forest, interval
-from neardup.methods.feature_judge import Code, FeatureCodeOptions, Ruling
+from neardup.methods.feature_judge import Code, FeatureCodeOptions, Forest, Ruling, interval
 from neardup.model import Relation, Verdict
 from page_batches import judge_one, page_batch
 

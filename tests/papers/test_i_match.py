@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference.tokens import token_hash
 from neardup.config import build_options
-from neardup.kernels.reference.tokens import token_hash
 from neardup.methods.base import Survey
 from neardup.methods.i_match import IMatch, IMatchOptions, normalised_idf
 from neardup.model import Relation, Verdict

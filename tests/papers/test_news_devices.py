@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.methods.base import MemoryState
-from neardup.methods.news_clusters import NewsClusters, content
-from neardup.methods.news_clusters.newsroom import Newsroom
+from neardup.methods.news_clusters import NewsClusters, extractor
+from neardup.methods.news_clusters.devices import Newsroom, elect
 from neardup.methods.news_clusters.stores import DAY, Binding, Clock, FingerprintMap, InvertedTable
-from neardup.methods.news_clusters.voter import elect
 from neardup.model import Relation
 from news_pages import (
     FIRST,
@@ -174,13 +173,13 @@ class TestContent:
         items = sorted(counts.items())
         words = np.array([word for word, _ in items], np.uint32)
         numbers = np.array([number for _, number in items], np.uint16)
-        vectors = content.unpack([content.pack(words, numbers), ""])
+        vectors = extractor.unpack([extractor.pack(words, numbers), ""])
         assert vectors.words.tolist() == words.tolist()
         assert vectors.counts.tolist() == numbers.tolist()
         assert vectors.offsets.tolist() == [0, len(items), len(items)]
 
     def test_nothing_is_like_nothing(self) -> None:
-        assert content.common_subsequences(["", "a"], ["", ""]).tolist() == [0.0, 0.0]
+        assert extractor.common_subsequences(["", "a"], ["", ""]).tolist() == [0.0, 0.0]
 
 
 class TestVoter:

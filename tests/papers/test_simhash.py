@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import hamming as plain_hamming
+from kernels.reference.shingles import mix
+from kernels.reference.simhash import simhash as plain_simhash
+from kernels.reference.tokens import token_hash
 from neardup.config import build_options
 from neardup.errors import UsageError
-from neardup.kernels.reference import hamming as plain_hamming
-from neardup.kernels.reference.shingles import mix
-from neardup.kernels.reference.simhash import simhash as plain_simhash
-from neardup.kernels.reference.tokens import token_hash
 from neardup.methods.simhash import Simhash, SimhashOptions
 from neardup.model import Relation
 from page_batches import judge_one, page_batch, pair_set

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference.set_join import resemblance
+from kernels.reference.shingles import mix, number_repeats, polynomial
+from kernels.reference.tokens import token_hash
 from neardup.config import build_options
-from neardup.kernels.reference.set_join import resemblance
-from neardup.kernels.reference.shingles import mix, number_repeats, polynomial
-from neardup.kernels.reference.tokens import token_hash
 from neardup.methods.spotsigs import SpotSigs, SpotSigsOptions
 from neardup.model import Relation, Verdict
 from page_batches import judge_one, page_batch, pair_set

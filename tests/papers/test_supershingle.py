@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import minhash as plain
+from kernels.reference.shingles import shingle_hashes
+from kernels.reference.tokens import token_hash
 from neardup.config import build_options
 from neardup.errors import UsageError
-from neardup.kernels.reference import minhash as plain
-from neardup.kernels.reference.shingles import shingle_hashes
-from neardup.kernels.reference.tokens import token_hash
 from neardup.methods.supershingle import Supershingle, SupershingleOptions, megashingles
 from neardup.model import Relation, Verdict
 from page_batches import judge_one, page_batch

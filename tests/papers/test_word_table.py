@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 from neardup.config import build_options
 from neardup.errors import UsageError
 from neardup.methods.base import ProposesCandidates, Survey, Surveys
-from neardup.methods.word_table import WordTable, WordTableOptions, letter_row, word_tables
-from neardup.methods.word_table_average import average_measure
+from neardup.methods.word_table import (
+    WordTable,
+    WordTableOptions,
+    average_measure,
+    letter_row,
+    word_tables,
+)
 from neardup.model import Relation, Verdict
 from neardup.text.keywords import keywords, word_hashes
 from page_batches import judge_one, page_batch, pair_set

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from neardup.service.bodies import PIECE, Body, Bounds, Load
-from neardup.service.metrics import Metrics
+from neardup.service.logs import Metrics
 from neardup.service.problems import Problem
 from neardup.service.settings import Settings
 

@@ -11,7 +11,7 @@ import pytest
 from neardup import Index, html_page
 from neardup.index import index as index_module
 from neardup.index.answers import micros
-from neardup.index.overview import Day, Host, by_day, by_host, reasons, said_within, word_on
+from neardup.index.contents import Day, Host, by_day, by_host, reasons, said_within, word_on
 from sample_pages import long_html
 
 pytestmark = pytest.mark.xdist_group("postgres")

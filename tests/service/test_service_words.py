@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from neardup.service import review
-from neardup.service.review.language import CHINESE, language_of, translator
 from neardup.service.review.rendering import EVENTS, RELATIONS, SENTENCES
+from neardup.service.review.visits import CHINESE, language_of, translator
 
 HERE = Path(review.__file__).parent
 SAID = re.compile(r"""\bt(?:ranslate)?\(\s*(?:"([^"]+)"|'([^']+)')""")

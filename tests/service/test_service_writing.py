@@ -15,10 +15,9 @@ from neardup import text_page
 from neardup.errors import StoreError
 from neardup.index import Answer, Index
 from neardup.model import RawPage
-from neardup.service.metrics import Metrics
+from neardup.service.logs import Metrics
 from neardup.service.problems import Problem
-from neardup.service.working import Workers
-from neardup.service.writing import PAGES_TOGETHER, Writer
+from neardup.service.service import PAGES_TOGETHER, Workers, Writer
 
 
 class Busy:

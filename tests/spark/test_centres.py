@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from neardup.clusters.splitting import APART, centred_clusters
-from neardup.engines.spark.centres import centred_labels
-from neardup.engines.spark.storage import Work
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
+from neardup.rules.clusters import APART, centred_clusters
 from neardup.schemas import KEYS
+from neardup.spark.clusters import centred_labels
+from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
 
 __all__ = ["spark", "work"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from neardup.engines.spark import components
-from neardup.engines.spark.components import component_labels
-from neardup.engines.spark.storage import Work
-from neardup.kernels.union_find import connected_components
+from neardup.kernels.grouping import connected_components
+from neardup.spark import components
+from neardup.spark.components import component_labels
+from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, pairs_frame, spark, work
 
 __all__ = ["spark", "work"]

@@ -1,4 +1,4 @@
-"""Candidate pairs on Spark against `candidates.grouping`, hot keys and all."""
+"""Candidate pairs on Spark against `rules.candidates`, hot keys and all."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
-from neardup.candidates import grouping
-from neardup.engines.spark import candidates
-from neardup.engines.spark.columns import spark_schema
-from neardup.engines.spark.storage import Work
+from neardup.rules import candidates as rule
+from neardup.spark import candidates
+from neardup.spark.columns import spark_schema
+from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
 
 __all__ = ["spark", "work"]
@@ -60,7 +60,7 @@ def told(pairs: DataFrame) -> dict[tuple[int, int], int]:
 
 
 def expected(rows: Rows, keys: NDArray[np.uint64]) -> dict[tuple[int, int], int]:
-    left, right, shared = grouping.pairs_sharing_keys(rows, keys)
+    left, right, shared = rule.pairs_sharing_keys(rows, keys)
     pairs = zip(left.tolist(), right.tolist(), strict=True)
     return dict(zip(pairs, shared.tolist(), strict=True))
 
@@ -84,12 +84,12 @@ def test_no_task_gets_more_of_a_key_than_a_range(spark: SparkSession, work: Work
     rows, keys = np.arange(PAGES), np.full(PAGES, 9, np.uint64)
     candidates._over_ranges(frame(spark, rows, keys, 500), work)
     sent = spark.read.parquet(f"{work.folder}/told").where("left is null").count()
-    assert sent == 2 * grouping.REACH * PAGES // 500
+    assert sent == 2 * rule.REACH * PAGES // 500
 
 
 def test_pairs_with_the_first(spark: SparkSession) -> None:
     rows, keys = keys_with_a_hot_one()
-    left, right = grouping.pairs_with_first(rows, keys)
+    left, right = rule.pairs_with_first(rows, keys)
     found = candidates._with_first(frame(spark, rows, keys, 300)).distinct().collect()
     pairs = {(row["left"], row["right"]) for row in found}
     assert pairs == set(zip(left.tolist(), right.tolist(), strict=True))
@@ -97,8 +97,8 @@ def test_pairs_with_the_first(spark: SparkSession) -> None:
 
 def test_chance_pairs(spark: SparkSession) -> None:
     rows, keys = keys_with_a_hot_one()
-    left, right, shared = grouping.pairs_sharing_keys(rows, keys)
-    few_left, few_right = grouping.without_most_chance_pairs(left, right, shared, 2)
+    left, right, shared = rule.pairs_sharing_keys(rows, keys)
+    few_left, few_right = rule.without_most_chance_pairs(left, right, shared, 2)
     table = pa.table([left, right, shared], schema=candidates.SHARING)
     pairs = spark.createDataFrame(table.to_pandas(), spark_schema(candidates.SHARING))
     found = candidates.without_most_chance_pairs(pairs.repartition(3), 2).collect()

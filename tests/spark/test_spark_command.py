@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from neardup.cli.main import app
-from neardup.engines.spark.session import check_java
 from neardup.errors import NeardupError, UsageError
+from neardup.spark.session import check_java
 from sample_pages import sample_records, write_jsonl
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from neardup.clusters.keeping import POLICIES, choose_kept
-from neardup.engines.spark.keeping import kept_pages
+from neardup.rules.keeping import POLICIES, choose_kept
+from neardup.spark.clusters import kept_pages
 from spark_runs import GROUP, spark
 
 __all__ = ["spark"]

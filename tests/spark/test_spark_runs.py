@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from neardup.engines import local, output
-from neardup.engines.spark import featuring
-from neardup.engines.spark.engine import dedup
 from neardup.errors import InputError, OutputError, UsageError
-from neardup.evaluate.synth import synth
+from neardup.evaluation.synth import synth
+from neardup.local import result, runs
 from neardup.model import RawPage, Source
-from neardup.pages.write import writer_for
+from neardup.pages.writers import writer_for
 from neardup.schemas import FORMAT
+from neardup.spark import features
+from neardup.spark.pipeline import dedup
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark
 from unit.pages.archive_bytes import http, record
@@ -66,7 +66,7 @@ def write_every_form(folder: Path) -> None:
 
 def test_every_form_of_input(spark: SparkSession, tmp_path: Path) -> None:
     write_every_form(tmp_path / "in")
-    here = answer(local.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
+    here = answer(runs.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
     there = answer(dedup(str(tmp_path / "in"), tmp_path / "spark", method="exact"))
     assert there == here
     assert here["skipped_by_reason"]["unresolved-revisit"] == 1
@@ -77,7 +77,7 @@ def test_paths_that_spark_opens(spark: SparkSession, tmp_path: Path) -> None:
     write_every_form(tmp_path / "in")
     for name in ("rows.parquet", "again.warc"):
         (tmp_path / "in" / name).unlink()
-    here = answer(local.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
+    here = answer(runs.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
     there = answer(dedup(f"file:{tmp_path}/in", tmp_path / "spark", method="exact"))
     assert [row["id"] for row in there["pages"]] == [row["id"] for row in here["pages"]]
     assert there["pairs"] == here["pairs"]
@@ -91,10 +91,10 @@ def test_the_tables_have_the_schema_of_the_local_engine(
     out = tmp_path / "out"
     dedup(str(pages), out)
     for name, schema in (
-        ("clusters", output.CLUSTERS),
-        ("pairs", output.PAIRS),
-        ("rejected", output.PAIRS),
-        ("skipped", output.SKIPPED),
+        ("clusters", result.CLUSTERS),
+        ("pairs", result.PAIRS),
+        ("rejected", result.PAIRS),
+        ("skipped", result.SKIPPED),
     ):
         assert pq.read_schema(next((out / f"{name}.parquet").glob("*.parquet"))).equals(schema)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pages.jsonl"]
@@ -112,7 +112,7 @@ def halves(folder: Path) -> list[Path]:
 def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: Path) -> None:
     first, second = map(str, halves(tmp_path))
     answers = []
-    for engine, run in (("local", local.dedup), ("spark", dedup)):
+    for engine, run in (("local", runs.dedup), ("spark", dedup)):
         earlier = tmp_path / f"{engine}-1"
         run(first, earlier)
         answers.append(answer(run(second, tmp_path / engine, against=earlier)))
@@ -128,13 +128,13 @@ def test_an_earlier_result_of_another_kind_is_refused(
     pages = str(write_jsonl(tmp_path / "pages.jsonl", sample_records()))
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(pages, tmp_path / "out", against=tmp_path)
-    local.dedup(pages, tmp_path / "local")
+    runs.dedup(pages, tmp_path / "local")
     with pytest.raises(InputError, match="no result of the Spark engine"):
         dedup(pages, tmp_path / "out", against=tmp_path / "local")
     dedup(pages, tmp_path / "spark", method="exact")
     with pytest.raises(UsageError, match="was made with method exact"):
         dedup(pages, tmp_path / "out", against=tmp_path / "spark")
-    monkeypatch.setattr("neardup.engines.taking_up.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("neardup.local.prior.FORMAT", FORMAT + 1)
     with pytest.raises(InputError, match=f"was written in format {FORMAT} "):
         dedup(pages, tmp_path / "out", against=tmp_path / "spark", method="exact")
 
@@ -159,8 +159,8 @@ def test_skewed_pages_and_counts_that_no_task_can_hold(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     pages = str(write_jsonl(tmp_path / "pages.jsonl", skewed()))
-    monkeypatch.setattr(featuring, "FOR_EVERY_TASK", 0)
-    here = answer(local.dedup(pages, tmp_path / "local", method=method))
+    monkeypatch.setattr(features, "FOR_EVERY_TASK", 0)
+    here = answer(runs.dedup(pages, tmp_path / "local", method=method))
     assert answer(dedup(pages, tmp_path / "spark", method=method, partitions=3)) == here
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from neardup.errors import NeardupError
 from neardup.model import RawPage, Skip, Source
 from neardup.pages import Limits, read
-from neardup.pages.write import writer_for
+from neardup.pages.writers import writer_for
 
 FORMS = "html html.gz txt warc warc.gz warc.zst arc jsonl jsonl.gz jsonl.zst parquet unknown"
 LIMITS = Limits(page_bytes=5000)

@@ -1,4 +1,9 @@
-"""The index's answers as they come: JSON lines for programs, lines for people."""
+"""Asking the index about pages, in the way that suits where they come from.
+
+The index's answers as they come: JSON lines for programs, lines for people.
+
+Pages on their way to the index, and what was skipped on the way.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,41 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any, TextIO
 
+import xxhash
 from rich.console import Console
 from rich.text import Text
 
-from neardup.cli.arriving import Skips
 from neardup.cli.progress import ProgressLines, shown_progress
-from neardup.engines.progress import Progress
 from neardup.errors import InterruptedRunError
-from neardup.index import Answer
+from neardup.index import Answer, Index
 from neardup.kernels.jit import when_compiling
-from neardup.model import Relation
+from neardup.local.run import Progress
+from neardup.model import RawPage, Relation, Skip
+from neardup.pages import Limits, read
+from neardup.pages.jsonl import read_lines
+from neardup.pages.streams import chunks
+
+AT_ONCE = 64  # pages of a pipe that are added together, where so many wait
+
+
+def answers_to(
+    pages: Iterable[RawPage], index: Index, *, add: bool, piped: bool, workers: int | None
+) -> Iterator[Answer]:
+    """What the index says of each page, in order, as soon as it is known."""
+    if not add:
+        return map(index.query, pages)
+    if piped:  # whoever writes to the pipe may wait for the answer
+        return chain.from_iterable(map(index.add_many, as_they_come(pages, AT_ONCE)))
+    return index.stream(pages, workers=workers)
+
 
 PATIENCE = 1.0  # seconds before progress is shown
 HEADINGS = f"{'is':<9} like  {'cluster':<7} page"
@@ -155,3 +181,103 @@ def _line(answer: Answer) -> Text:
 def _plain(text: str) -> str:
     """Ids come from pages: no control sequence of theirs reaches the terminal."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+STANDARD_INPUT = 0  # its file descriptor
+
+
+class Skips:
+    """Records that were not taken: counted, and the first of each reason told at once."""
+
+    def __init__(self) -> None:
+        self.by_reason: Counter[str] = Counter()
+
+    def sift(self, records: Iterable[RawPage | Skip]) -> Iterator[RawPage]:
+        """The pages among the records."""
+        for record in records:
+            if isinstance(record, RawPage):
+                yield record
+            else:
+                self._note(record)
+
+    def _note(self, skip: Skip) -> None:
+        if skip.reason not in self.by_reason:
+            where = f"{skip.source.path}, record {skip.source.record}"
+            print(
+                f"neardup: skipped {where}: {skip.reason}: {skip.detail} "
+                "(more of this kind are only counted)",
+                file=sys.stderr,
+                flush=True,
+            )
+        self.by_reason[skip.reason] += 1
+
+    def in_words(self) -> str:
+        """How many, by reason."""
+        told = ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason.most_common())
+        return f"{self.by_reason.total():,} records skipped: {told}"
+
+
+def pages_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage]:
+    """The pages of all inputs; those on standard input come last, each when it is there."""
+    files = [each for each in inputs if each != "-"]
+    records = read(files, limits) if files else iter(())
+    if "-" in inputs:
+        records = chain(records, _piped(limits))
+    return _told_apart(skips.sift(records))
+
+
+def _piped(limits: Limits) -> Iterator[RawPage | Skip]:
+    """JSON lines of standard input; unbuffered, so that no line waits for the next."""
+    with open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as stream:
+        yield from read_lines("-", chunks(stream), limits)
+
+
+def _told_apart(pages: Iterable[RawPage]) -> Iterator[RawPage]:
+    """Pages of one run under ids of their own, where the reader knows another id for them.
+
+    Two folders may hold the same relative path, and an archive a URL twice. A page without
+    another id is the same page again.
+    """
+    seen: set[int] = set()
+    for page in pages:
+        if not page.again:
+            yield page
+            continue
+        mark = xxhash.xxh3_64_intdigest(page.id.encode("utf-8", "replace"))
+        yield replace(page, id=page.again) if mark in seen else page
+        seen.add(mark)
+
+
+def as_they_come(pages: Iterable[RawPage], most: int) -> Iterator[list[RawPage]]:
+    """What has arrived by now: one page where pages are slow to come, up to `most` if quick."""
+    arrived: Queue[RawPage | Exception | None] = Queue(most)
+    Thread(target=_fetch, args=(pages, arrived), daemon=True).start()
+    while True:
+        batch = [arrived.get(), *_at_hand(arrived, most - 1)]
+        found = [page for page in batch if isinstance(page, RawPage)]
+        if found:
+            yield found
+        if isinstance(batch[-1], Exception):
+            raise batch[-1]
+        if batch[-1] is None:
+            return
+
+
+def _fetch(pages: Iterable[RawPage], arrived: Queue[RawPage | Exception | None]) -> None:
+    try:
+        for page in pages:
+            arrived.put(page)
+    except Exception as error:  # told to the one who waits, not to the thread
+        arrived.put(error)
+    else:
+        arrived.put(None)
+
+
+def _at_hand(
+    arrived: Queue[RawPage | Exception | None], most: int
+) -> Iterator[RawPage | Exception | None]:
+    for _ in range(most):
+        try:
+            yield arrived.get_nowait()
+        except Empty:
+            return

@@ -61,9 +61,12 @@ def check(
     nothing, with other content it takes the place of the earlier one. When an answer is printed,
     the page is in the store. Pages on standard input are answered as they come.
     """
-    from neardup.cli.answering import answers_to  # noqa: PLC0415 - keeps --help quick
-    from neardup.cli.answers import show_answers  # noqa: PLC0415
-    from neardup.cli.arriving import Skips, pages_of  # noqa: PLC0415
+    from neardup.cli.answers import (  # noqa: PLC0415
+        Skips,
+        answers_to,
+        pages_of,
+        show_answers,
+    )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
     from neardup.errors import InputError  # noqa: PLC0415

@@ -1,4 +1,7 @@
-"""`neardup compare`: what is page A to page B?"""
+"""`neardup compare`: what is page A to page B?
+
+`neardup methods`: what there is to choose from.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ from neardup.cli.options import Assignments
 
 if TYPE_CHECKING:
     from neardup.model import Verdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neardup.methods.base import Method
+
 
 EXAMPLE = "Example:  [bold]neardup compare a.html b.html --method all[/bold]"
 
@@ -28,8 +36,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Tell what page A is to page B, and why."""
+    from neardup.api import judge_pair, one_page  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
-    from neardup.engines.compare import judge_pair, one_page  # noqa: PLC0415
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.methods.base import REGISTRY, make_method, method_class  # noqa: PLC0415
 
@@ -68,4 +76,60 @@ def _show(found: dict[str, Verdict]) -> None:
     for name, verdict in found.items():
         number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
         table.add_row(name, verdict.relation, number, Text(verdict.evidence["why"]))
+    Console().print(table)
+
+
+METHODS_EXAMPLE = "Example:  [bold]neardup methods --json[/bold]"
+
+
+def methods(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List the methods: name, paper, languages, cost, and options with their defaults."""
+    from neardup.methods.base import REGISTRY, method_class  # noqa: PLC0415 - keeps --help quick
+
+    classes = [method_class(name) for name in REGISTRY]
+    if as_json:
+        typer.echo(json.dumps([_method_data(cls) for cls in classes], ensure_ascii=False, indent=2))
+    else:
+        _show_method(classes)
+
+
+def _method_data(cls: type[Method]) -> dict[str, Any]:
+    from neardup.config import describe_options  # noqa: PLC0415 - keeps --help quick
+
+    options = [
+        {
+            "name": info.name,
+            "type": info.type,
+            "default": info.default,
+            "help": info.help,
+            **({"choices": list(info.choices)} if info.choices else {}),
+        }
+        for info in describe_options(cls.Options)
+    ]
+    return {
+        "name": cls.name,
+        "paper": cls.paper,
+        "languages": cls.languages,
+        "cost": cls.cost,
+        "options": options,
+        "paper_preset": dict(cls.paper_preset),
+    }
+
+
+def _show_method(classes: list[type[Method]]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
+    from rich.table import Table  # noqa: PLC0415
+
+    from neardup.config import describe_options  # noqa: PLC0415
+
+    table = Table(show_lines=True)
+    for heading in ("method", "paper", "languages", "cost", "options (default)"):
+        table.add_column(heading)
+    for cls in classes:
+        options = "\n".join(
+            f"{info.name} ({info.default}): {info.help}" for info in describe_options(cls.Options)
+        )
+        table.add_row(f"[bold]{cls.name}[/bold]", cls.paper, cls.languages, cls.cost, options)
     Console().print(table)

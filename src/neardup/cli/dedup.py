@@ -1,4 +1,9 @@
-"""`neardup dedup`: find the duplicates in a crawl or corpus."""
+"""`neardup dedup`: find the duplicates in a crawl or corpus.
+
+`neardup recluster`: another threshold over an earlier result.
+
+`neardup demo`: the main job on the pages that come with the package.
+"""
 
 from __future__ import annotations
 
@@ -171,8 +176,8 @@ def run_on_spark(
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.engines.spark.engine import dedup as run  # noqa: PLC0415
     from neardup.pages import Limits  # noqa: PLC0415
+    from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
     with shown_progress() as progress:
@@ -246,3 +251,64 @@ def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
         if not (name and equals):
             raise UsageError(f"--set takes NAME=VALUE, not {name!r}")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+RECLUSTER_EXAMPLE = "Example:  [bold]neardup recluster result --threshold 0.9 --out stricter[/bold]"
+
+
+def recluster(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The result of an earlier run.")],
+    threshold: Annotated[
+        float, typer.Option(help="Pairs join from this similarity on, 0 to 1.", min=0.0, max=1.0)
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write the new result to.")],
+    keep: Annotated[
+        str | None, typer.Option(help="The page to keep of each cluster. [default: as before]")
+    ] = None,
+    contained: Annotated[
+        bool | None,
+        typer.Option("--contained/--no-contained", help="Join excerpts, too. [default: as before]"),
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
+) -> None:
+    """Cluster the judged pairs of an earlier result anew, without reading its pages again.
+
+    Pairs that were never candidates are not looked for: a threshold far below the method's own
+    finds little more.
+    """
+    from neardup.cli.outcome import show_outcome  # noqa: PLC0415
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415
+    from neardup.report import recluster as run  # noqa: PLC0415
+
+    with shown_progress() as progress:
+        result = run(
+            folder,
+            out,
+            threshold=threshold,
+            keep=keep,
+            contained=contained,
+            format=check_format(format_),
+            progress=progress,
+        )
+    show_outcome(result)
+
+
+DEMO_EXAMPLE = "Example:  [bold]neardup demo[/bold]"
+DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write the result to.")] = Path(
+        "demo-output"
+    ),
+) -> None:
+    """Find the duplicates among some forty bundled pages, English and Chinese, and show them."""
+    from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415
+    from neardup.report import dedup  # noqa: PLC0415
+
+    with shown_progress() as progress:
+        result = dedup(str(DEMO_PAGES), out, progress=progress)
+    show_clusters(result)
+    show_outcome(result)
+    typer.echo(f"open {result.folder / 'report.html'} in a browser")

@@ -1,4 +1,9 @@
-"""`neardup evaluate`: methods measured on labelled sets."""
+"""`neardup evaluate`: methods measured on labelled sets.
+
+`neardup tune`: a method's thresholds chosen on labelled pages.
+
+`neardup synth`: labelled pages of any size, to measure with.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,8 @@ from neardup.errors import NeardupError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neardup.evaluate.floors import Floors, Results
+    from neardup.evaluation.floors import Floors, Results
+
 
 EXAMPLE = (
     "Examples:  [bold]neardup evaluate set --out measured[/bold]   "
@@ -79,9 +85,9 @@ def evaluate(
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
-    from neardup.evaluate.charts import charts_possible  # noqa: PLC0415
-    from neardup.evaluate.evaluation import evaluate as run  # noqa: PLC0415
-    from neardup.evaluate.floors import read_floors  # noqa: PLC0415
+    from neardup.evaluation.charts import charts_possible  # noqa: PLC0415
+    from neardup.evaluation.floors import read_floors  # noqa: PLC0415
+    from neardup.evaluation.runs import evaluate as run  # noqa: PLC0415
 
     if papers or paper:
         _papers(paper, out, fraction, sets)
@@ -116,10 +122,10 @@ def evaluate(
 
 def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
     """The papers' experiments, ours beside theirs."""
-    from neardup.cli.papers import show_papers  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.outcome import show_papers  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
-    from neardup.evaluate.reproducing import reproduce  # noqa: PLC0415
+    from neardup.evaluation.papers import reproduce  # noqa: PLC0415
 
     if sets:
         raise UsageError("the papers' experiments make their own pages: name no SET")
@@ -135,7 +141,7 @@ def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -
 
 def _hold_to(path: Path, before: Floors, results: Results, *, write: bool) -> None:
     """Tell what is below its floor, and what could be higher."""
-    from neardup.evaluate.floors import broken, raised, write_floors  # noqa: PLC0415 - quick --help
+    from neardup.evaluation.floors import broken, raised, write_floors  # noqa: PLC0415 - quick --help
 
     after = raised(before, results)
     higher = [key for key, floor in after.items() if floor != before.get(key)]
@@ -180,3 +186,124 @@ def _show(name: str, methods: Mapping[str, Mapping[str, Any]]) -> None:
             f"{scores['peak_memory_mb']:,.0f}",
         )
     Console().print(table)
+
+
+TUNE_EXAMPLE = (
+    "Examples:  [bold]neardup tune set --method minhash[/bold]   "
+    "[bold]neardup tune set --method edit-distance --precision 0.98 --out mine.toml[/bold]"
+)
+
+
+def tune(
+    labelled: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SET",
+            help="A folder with pages and truth.csv: id, article; or a, b and label or grade.",
+        ),
+    ],
+    method: Annotated[str, typer.Option(help="The method to tune; see 'neardup methods'.")],
+    precision: Annotated[
+        float | None,
+        typer.Option(help="Find as much as possible at this precision. [default: best F1]"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The TOML file to write.")] = Path("tuned.toml"),
+    duplicate_from: Annotated[
+        float | None,
+        typer.Option(
+            help="The grade from which a graded pair is a duplicate. "
+            "[default: half of the highest grade]"
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads. [default: all cores]")
+    ] = None,
+) -> None:
+    """Choose a method's thresholds on labels, and say how sure the choice is.
+
+    Every value is tried by a run of the method; the choice is cross-validated over articles or
+    pairs. The file is for 'neardup dedup --config'.
+    """
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.errors import InterruptedRunError  # noqa: PLC0415
+    from neardup.evaluation.tuning import describe, write_config  # noqa: PLC0415
+    from neardup.evaluation.tuning import tune as run  # noqa: PLC0415
+
+    with shown_progress() as progress:
+        try:
+            tuned = run(
+                labelled,
+                method,
+                precision=precision,
+                duplicate_from=duplicate_from,
+                workers=workers,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            raise InterruptedRunError("interrupted; nothing was chosen") from None
+    for line in describe(tuned):
+        typer.echo(line)
+    write_config(tuned, out)
+    typer.echo(f"written to {out}; use it with: neardup dedup INPUT --config {out} --out DIR")
+
+
+SYNTH_EXAMPLE = (
+    "Examples:  [bold]neardup synth --pages 10000 --seed 1 --out set[/bold]   "
+    "[bold]neardup synth --pages 500000 --format warc --language zh --out set[/bold]"
+)
+
+
+def synth(
+    pages: Annotated[int, typer.Option(min=1, help="How many pages.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the set to.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same pages.")] = 0,
+    format_: Annotated[
+        str,
+        typer.Option("--format", help="jsonl (pages.jsonl.zst), parquet, or warc (pages.warc.gz)."),
+    ] = "jsonl",
+    language: Annotated[str, typer.Option(help="en, zh or both.")] = "both",
+    length: Annotated[str, typer.Option(help="Of articles: short or normal.")] = "normal",
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Plain texts, without site templates.")
+    ] = False,
+    reprints: Annotated[
+        float, typer.Option(help="Share of pages that are not the first of their article.")
+    ] = 0.5,
+    days: Annotated[int, typer.Option(min=1, help="Window of the articles' dates.")] = 30,
+    pages_per_host: Annotated[
+        int,
+        typer.Option(min=1, help="On average; a few hosts have many and many have few."),
+    ] = 8,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes. [default: all cores]")
+    ] = None,
+) -> None:
+    """Write a labelled set of generated pages, English and Chinese: pages and truth.csv.
+
+    Articles appear on sites with templates of their own and are reprinted elsewhere: mirrored,
+    edited, trimmed, extended, reflowed, reordered, re-encoded, paginated; excerpts, merged pages
+    and forms with other numbers are traps. truth.csv says which page has which article.
+    """
+    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.errors import InterruptedRunError  # noqa: PLC0415
+    from neardup.evaluation.synth import write_set  # noqa: PLC0415
+
+    with shown_progress() as progress:
+        try:
+            path = write_set(
+                out,
+                pages,
+                seed,
+                format=format_,
+                language=language,
+                length=length,
+                texts=texts,
+                reprints=reprints,
+                days=days,
+                pages_per_host=pages_per_host,
+                workers=workers,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            raise InterruptedRunError("interrupted; no set was written") from None
+    typer.echo(f"{pages:,} pages written to {path}, their labels to {path.parent / 'truth.csv'}")

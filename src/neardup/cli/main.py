@@ -7,19 +7,7 @@ from typing import Annotated
 
 import typer
 
-from neardup.cli import (
-    check,
-    compare,
-    dedup,
-    demo,
-    evaluate,
-    methods,
-    recluster,
-    serve,
-    store,
-    synth,
-    tune,
-)
+from neardup.cli import check, compare, dedup, evaluate, serve, store
 from neardup.errors import NeardupError
 
 app = typer.Typer(
@@ -52,18 +40,18 @@ def neardup(
 
 
 app.command("dedup", epilog=dedup.EXAMPLE)(dedup.dedup)
-app.command("recluster", epilog=recluster.EXAMPLE)(recluster.recluster)
+app.command("recluster", epilog=dedup.RECLUSTER_EXAMPLE)(dedup.recluster)
 app.command("check", epilog=check.EXAMPLE)(check.check)
 app.command("status", epilog=store.STATUS_EXAMPLE)(store.status)
 app.command("expire", epilog=store.EXPIRE_EXAMPLE)(store.expire)
 app.command("recheck", epilog=store.RECHECK_EXAMPLE)(store.recheck)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
-app.command("methods", epilog=methods.EXAMPLE)(methods.methods)
-app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+app.command("methods", epilog=compare.METHODS_EXAMPLE)(compare.methods)
+app.command("demo", epilog=dedup.DEMO_EXAMPLE)(dedup.demo)
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
-app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
-app.command("synth", epilog=synth.EXAMPLE)(synth.synth)
+app.command("tune", epilog=evaluate.TUNE_EXAMPLE)(evaluate.tune)
+app.command("synth", epilog=evaluate.SYNTH_EXAMPLE)(evaluate.synth)
 
 
 def run() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from neardup.engines.progress import Progress
 from neardup.errors import InterruptedRunError
 from neardup.kernels.jit import when_compiling
+from neardup.local.run import Progress
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

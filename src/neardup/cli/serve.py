@@ -109,8 +109,7 @@ def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None
     import uvicorn  # noqa: PLC0415
 
     from neardup.service.app import ENVIRONMENT  # noqa: PLC0415
-    from neardup.service.logs import log_config  # noqa: PLC0415
-    from neardup.service.metrics import SHARED  # noqa: PLC0415
+    from neardup.service.logs import SHARED, log_config  # noqa: PLC0415
 
     os.environ[ENVIRONMENT] = settings.to_json()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # after uvicorn has finished everything

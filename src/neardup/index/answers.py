@@ -1,12 +1,23 @@
-"""What the index says: frozen records for people and programs."""
+"""What the index says: frozen records for people and programs.
+
+From a plan, or from what is stored, to what is told of a page.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from neardup.index.candidates import PageFeatures, stored_features
+from neardup.index.names import NONE
+from neardup.index.plan import Plan
+from neardup.methods.base import Method
 from neardup.model import Relation
+from neardup.stores.records import Edge, PageRow
+from neardup.stores.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +128,122 @@ def micros(when: datetime) -> int:
 def now() -> int:
     """This moment, to store."""
     return micros(datetime.now(UTC))
+
+
+def planned_answers(
+    method: Method, session: Session, plan: Plan, clusters: Mapping[int, int]
+) -> dict[str, Answer]:
+    """What is told of the new pages of a plan, by id; `clusters` are those that pages move to."""
+    group_of = {page: group for group in plan.groups for page in group}
+    places = {number: row for row, number in enumerate(plan.numbers)}
+    features = PageFeatures(method, session, plan.features, places)
+    edges_of: dict[int, list[Edge]] = {number: [] for number in plan.fresh}
+    for edge in plan.edges:
+        for end in (edge.a, edge.b):
+            if end in edges_of:
+                edges_of[end].append(edge)
+    missing = {end for edge in plan.edges for end in (edge.a, edge.b)} - plan.rows.keys()
+    rows = {**session.pages(sorted(missing)), **plan.rows}
+    matches = []
+    for number in plan.fresh:
+        row = rows[number]._replace(cluster=clusters.get(number, rows[number].cluster))
+        matches.append(_match(method, row, group_of[number], edges_of[number]))
+    return _answers(matches, rows, features, plan.evidence)
+
+
+def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -> dict[str, Answer]:
+    """What is told of pages that are stored, as when they came, by id."""
+    if not pages:
+        return {}
+    edges_of: dict[int, list[Edge]] = {row.number: [] for row in pages}
+    for edge in session.edges(sorted(edges_of)):
+        for end in {edge.a, edge.b} & edges_of.keys():
+            edges_of[end].append(edge)
+    firsts = session.firsts_of(sorted({row.cluster for row in pages}))
+    others = {end for edges in edges_of.values() for edge in edges for end in (edge.a, edge.b)}
+    rows = session.pages(sorted(others.union(firsts.values())))
+    matches = []
+    for row in pages:
+        beside = {_other(edge, row.number) for edge in edges_of[row.number]}
+        members = [each for each in beside if rows[each].cluster == row.cluster]
+        first = firsts.get(row.cluster, row.number)
+        matches.append(_match(method, row, [first, *members], edges_of[row.number]))
+    told = _answers(matches, rows, stored_features(method, session), {})
+    return {name: replace(answer, known=True) for name, answer in told.items()}
+
+
+class _Match(NamedTuple):
+    """The page that another is told to be a copy of, or closest to."""
+
+    row: PageRow
+    duplicate: bool
+    other: int | None  # none for a page that has nothing in common with any before it
+    edge: Edge | None  # what is known of the two
+
+
+def _match(method: Method, row: PageRow, members: Iterable[int], edges: Sequence[Edge]) -> _Match:
+    earlier = {number for number in members if number < row.number}
+    before = [edge for edge in edges if _other(edge, row.number) < row.number]
+    joined = [edge for edge in before if _other(edge, row.number) in earlier]
+    joined = [edge for edge in joined if edge.relation in method.joins] or joined
+    known = joined if earlier else before
+    if known:
+        best = min(known, key=lambda edge: _closest(edge, row.number))
+        return _Match(row, bool(earlier), _other(best, row.number), best)
+    return _Match(row, bool(earlier), min(earlier, default=None), None)
+
+
+def _answers(
+    matches: Sequence[_Match],
+    rows: Mapping[int, PageRow],
+    features: PageFeatures,
+    evidence: Mapping[tuple[int, int], str],
+) -> dict[str, Answer]:
+    """What is told, by id. Pairs of which there is no evidence are judged, all at once."""
+    pairs = [(match.row.number, match.other) for match in matches if match.other is not None]
+    known = {match.row.number for match in matches if match.edge and match.edge[:2] in evidence}
+    unknown = [pair for pair in pairs if pair[0] not in known]
+    judged: dict[int, dict[str, Any]] = {}
+    if unknown:
+        left, right = zip(*unknown, strict=True)
+        judged = dict(zip(left, features.judge(left, right).to_pylist(), strict=True))
+    return {
+        match.row.id: _answer(match, rows, judged.get(match.row.number), evidence)
+        for match in matches
+    }
+
+
+def _answer(
+    match: _Match,
+    rows: Mapping[int, PageRow],
+    judged: Mapping[str, Any] | None,
+    evidence: Mapping[tuple[int, int], str],
+) -> Answer:
+    row, edge = match.row, match.edge
+    name = cluster_name(row.cluster) if row.cluster != NONE else None
+    if match.other is None:
+        relation = None if row.decidable else Relation.UNDECIDED
+        why = {} if row.decidable else {"why": "too little text to tell"}
+        return Answer(row.id, False, name, None, relation, None, why)
+    if edge is not None:
+        relation, similarity = _relation_of(edge, row.number), edge.similarity
+        told = judged["evidence"] if judged is not None else evidence[edge.a, edge.b]
+    else:
+        assert judged is not None
+        relation, similarity = Relation(judged["relation"]), judged["similarity"]
+        told = judged["evidence"]
+    other = rows[match.other].id
+    return Answer(row.id, match.duplicate, name, other, relation, similarity, json.loads(told))
+
+
+def _other(edge: Edge, number: int) -> int:
+    return edge.b if edge.a == number else edge.a
+
+
+def _closest(edge: Edge, number: int) -> tuple[float, int]:
+    return (-(1.0 if edge.similarity is None else edge.similarity), _other(edge, number))
+
+
+def _relation_of(edge: Edge, number: int) -> Relation:
+    relation = Relation(edge.relation)
+    return relation if edge.a == number else relation.reverse

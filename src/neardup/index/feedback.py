@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from neardup.errors import UsageError
 from neardup.index.answers import Feedback, moment
-from neardup.index.browsing import named_pages
-from neardup.index.grouping import group_pages
-from neardup.index.matching import stored_features
-from neardup.index.naming import name_clusters
+from neardup.index.candidates import stored_features
+from neardup.index.contents import named_pages
+from neardup.index.groups import group_pages
+from neardup.index.names import name_clusters
 from neardup.methods.base import Method
 from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session

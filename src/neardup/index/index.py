@@ -17,10 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from neardup.engines.progress import Progress
-from neardup.engines.threads import default_workers, ordered_map
-from neardup.index import browsing, feedback, forgetting, rechecking
-from neardup.index.answering import planned_answers, stored_answers
+from neardup.index import contents, feedback, recheck, removal
 from neardup.index.answers import (
     Answer,
     ClusterSummary,
@@ -30,12 +27,14 @@ from neardup.index.answers import (
     StoredPage,
     micros,
     now,
+    planned_answers,
+    stored_answers,
 )
-from neardup.index.applying import apply_plan, forget_pages
 from neardup.index.intake import Arrived, take_in
-from neardup.index.naming import name_groups
-from neardup.index.planning import make_plan
+from neardup.index.names import name_groups
+from neardup.index.plan import apply_plan, forget_pages, make_plan
 from neardup.index.settings import settle
+from neardup.local.run import Progress, default_workers, ordered_map
 from neardup.methods.base import Method, make_method
 from neardup.model import Cluster, Page, RawPage, Verdict
 from neardup.pages import batches
@@ -136,7 +135,7 @@ class Index:
 
     def explain(self, a: str, b: str) -> Verdict:
         """The method's verdict on two pages that are here: what `a` is to `b`."""
-        return self.store.read(lambda session: browsing.explain(self.method, session, a, b))
+        return self.store.read(lambda session: contents.explain(self.method, session, a, b))
 
     # Forgetting
 
@@ -149,7 +148,7 @@ class Index:
 
         def work(session: Session) -> int:
             rows = list(session.known(list(ids)).values())
-            forgetting.remove(self.method, session, rows, now())
+            removal.remove(self.method, session, rows, now())
             return len(rows)
 
         return self.store.write(work)
@@ -160,7 +159,7 @@ class Index:
             moment = now() - round(older_than.total_seconds() * 1e6)
         else:
             moment = micros(older_than)
-        count = forgetting.expire(self.method, self.store, moment)
+        count = removal.expire(self.method, self.store, moment)
         if count:
             self.store.compact()
         return count
@@ -172,19 +171,19 @@ class Index:
 
     def page(self, id: str) -> StoredPage | None:  # noqa: A002
         """A page that is here."""
-        return self.store.read(lambda session: browsing.page(session, id))
+        return self.store.read(lambda session: contents.page(session, id))
 
     def text(self, id: str) -> Page | None:  # noqa: A002
         """A page with its text, if texts are kept."""
-        return self.store.read(lambda session: browsing.text(session, id))
+        return self.store.read(lambda session: contents.text(session, id))
 
     def clusters(self, *, smallest: int = 1) -> Iterator[Cluster]:
         """Every cluster with at least `smallest` members; `kept` is the page that came first."""
-        return browsing.clusters(self.store, smallest)
+        return contents.clusters(self.store, smallest)
 
     def cluster(self, name: str) -> Cluster | None:
         """The cluster of that name, or the one it has been merged into."""
-        return self.store.read(lambda session: browsing.cluster(session, name))
+        return self.store.read(lambda session: contents.cluster(session, name))
 
     def list_clusters(
         self,
@@ -193,28 +192,28 @@ class Index:
         host: str = "",
         search: str = "",
         since: datetime | None = None,
-        sort: browsing.Sort = "size",
+        sort: contents.Sort = "size",
         skip: int = 0,
         most: int = 50,
     ) -> list[ClusterSummary]:
         """Clusters to look at: by size, or by when they were made or changed last."""
         return self.store.read(
-            lambda session: browsing.list_clusters(
+            lambda session: contents.list_clusters(
                 session, smallest, host, search, since, sort, skip, most
             )
         )
 
     def members(self, name: str) -> list[StoredPage]:
         """The pages of a cluster, in the order in which they came."""
-        return self.store.read(lambda session: browsing.members(session, name))
+        return self.store.read(lambda session: contents.members(session, name))
 
     def history(self, cluster: str) -> list[Event]:
         """What happened to a cluster, in order, also to one that is no more."""
-        return self.store.read(lambda session: browsing.history(session, cluster))
+        return self.store.read(lambda session: contents.history(session, cluster))
 
-    def stats(self) -> browsing.Stats:
+    def stats(self) -> contents.Stats:
         """Counts over the whole index."""
-        return self.store.read(browsing.stats)
+        return self.store.read(contents.stats)
 
     def sizes(self) -> dict[str, int]:
         """Bytes in the store by part: bookkeeping, keys, verification, text, ..."""
@@ -245,7 +244,7 @@ class Index:
 
         Names of clusters stay with most of their pages. `work` is a folder to spill to.
         """
-        return rechecking.recheck(
+        return recheck.recheck(
             self.method, self.store, keep_text=self.keep_text, work=work, progress=progress
         )
 

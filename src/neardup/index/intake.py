@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import xxhash
 
 from neardup.errors import UsageError
-from neardup.index.packing import TEXT, pack_rows
+from neardup.index.candidates import TEXT, pack_rows
 from neardup.model import Page, RawPage
 from neardup.schemas import PAGES
 from neardup.text.parse import parse

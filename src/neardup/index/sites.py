@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from neardup.engines.featuring import add_up, survey_from
-from neardup.index.packing import unpack
+from neardup.index.candidates import unpack
+from neardup.local.survey import add_up, survey_from
 from neardup.methods.base import KnowsSites, Method, Survey, Surveys
 from neardup.schemas import COUNTS, PAGES
 from neardup.stores.session import Session

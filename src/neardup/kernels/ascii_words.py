@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import (
+from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.text_bits import (
     ALL,
     BLOCK,
     LAST,
@@ -20,7 +21,6 @@ from neardup.kernels.bits import (
     lowest_bit,
     within,
 )
-from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.tokens import EIGHT, mixed, taken_in
 
 Bytes = NDArray[np.uint8]

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.ascii_words import count_words, hash_word, hash_words, room_for_words
-from neardup.kernels.bits import Bits, is_set, next_clear, next_set
 from neardup.kernels.data import character_classes
 from neardup.kernels.fold import JOINING, UNCHANGED, fold, folding_table
 from neardup.kernels.jit import inlined_kernel, kernel
-from neardup.kernels.text_bits import TextBits, text_bits
+from neardup.kernels.text_bits import Bits, TextBits, is_set, next_clear, next_set, text_bits
 from neardup.kernels.tokens import MARK, SINGLE, WORD, mixed, taken_in, token_hashes
 
 Bytes = NDArray[np.uint8]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.bits import (
+from neardup.kernels.jit import kernel
+from neardup.kernels.shingles import BASE, mix
+from neardup.kernels.text_bits import (
     BLOCK,
     LAST,
     Bits,
@@ -19,8 +21,6 @@ from neardup.kernels.bits import (
     equal_bits,
     next_set,
 )
-from neardup.kernels.jit import kernel
-from neardup.kernels.shingles import BASE, mix
 
 NEWLINE = 10
 

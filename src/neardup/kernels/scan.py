@@ -22,12 +22,15 @@ from neardup.kernels.scan_attributes import (
     HIDDEN,
     OPEN,
     SELF_CLOSING,
+    Bytes,
+    find,
     find_attribute,
+    hash_of,
+    is_letter,
     read_attributes,
 )
 from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
-from neardup.kernels.scan_bytes import Bytes, find, hash_of, is_letter
-from neardup.kernels.scan_raw import after_bogus_comment, after_markup_declaration, find_end_tag
+from neardup.kernels.scan_tags import after_bogus_comment, after_markup_declaration, find_end_tag
 from neardup.kernels.scan_text import (
     ANCHORS,
     BLOCK_START,

@@ -1,20 +1,107 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
-"""The attributes of a start tag: where each is, and what those say that matter for text."""
+
+"""Bytes of a page: finding one quickly, and hashing names without regard to case.
+
+The attributes of a start tag: where each is, and what those say that matter for text.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_bytes import (
-    Bytes,
-    find,
-    hash_of,
-    hash_table,
-    is_space,
-    look_up,
-    name_hash,
-)
+
+Bytes = NDArray[np.uint8]
+
+LOW_BITS = np.uint64(0x0101010101010101)
+HIGH_BITS = np.uint64(0x8080808080808080)
+EIGHTH = np.uint64(3)  # a shift from bits to bytes
+
+SEED = np.uint64(0xCBF29CE484222325)
+PRIME = np.uint64(0x100000001B3)
+CASE = np.uint8(0x20)  # the bit that lower-case letters have; digits, `-`, `:` and `.` have it too
+
+
+@kernel
+def find(data: Bytes, i: int, end: int, byte: int) -> int:
+    """The first place of `byte` in data[i:end], or `end`; eight bytes at a time."""
+    pattern = np.uint64(byte) * LOW_BITS
+    while i + 8 <= end:
+        word = _eight_bytes(data, np.uint64(i)) ^ pattern
+        zeros = (word - LOW_BITS) & ~word & HIGH_BITS  # the lowest bit set marks the first match
+        if zeros:
+            return i + np.int64(trailing_zeros(zeros) >> EIGHTH)
+        i += 8
+    while i < end and data[i] != byte:
+        i += 1
+    return i
+
+
+@kernel
+def _eight_bytes(data: Bytes, i: np.uint64) -> np.uint64:
+    """data[i:i + 8] as a number, the first byte lowest: the compiler makes one load of it."""
+    word = np.uint64(0)
+    for k in range(8):
+        word |= np.uint64(data[i + np.uint64(k)]) << np.uint64(8 * k)
+    return word
+
+
+@kernel
+def is_space(byte: int) -> bool:
+    """White space as HTML has it."""
+    return byte == 32 or byte == 10 or byte == 9 or byte == 13 or byte == 12
+
+
+@kernel
+def is_letter(byte: int) -> bool:
+    """An ASCII letter."""
+    return 97 <= (byte | 0x20) <= 122
+
+
+@kernel
+def name_hash(data: Bytes, i: int, end: int) -> np.uint64:
+    """FNV-1a of data[i:end] without regard to ASCII case."""
+    value = SEED
+    while i < end:
+        value = (value ^ np.uint64(data[i] | CASE)) * PRIME
+        i += 1
+    return value
+
+
+def hash_of(name: str) -> int:
+    """What `name_hash` gives for `name`: for the tables that are built at import."""
+    value = int(SEED)
+    for byte in name.encode():
+        value = (value ^ (byte | int(CASE))) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def hash_table(values: dict[str, int], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """An open-addressing table (keys, values) for `look_up`; `slots` is a power of two."""
+    keys, stored = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+    for name, value in values.items():
+        key = hash_of(name)
+        slot = key & (slots - 1)
+        while keys[slot]:
+            assert keys[slot] != key, f"{name} collides"
+            slot = (slot + 1) & (slots - 1)
+        keys[slot], stored[slot] = key, value
+    return keys, stored
+
+
+@kernel
+def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64) -> int:
+    """The value under `key` in a table of `hash_table`, or 0."""
+    mask = np.uint64(len(keys) - 1)
+    slot = key & mask
+    while keys[slot] != 0:
+        if keys[slot] == key:
+            return values[slot]
+        slot = (slot + np.uint64(1)) & mask
+    return 0
+
 
 # Facts about a tag, as bits. The region that `role` names stands above them, plus one.
 HIDDEN = 1

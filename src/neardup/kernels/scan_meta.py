@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import DATED, find_attribute, next_attribute, trim
-from neardup.kernels.scan_bytes import (
+from neardup.kernels.scan_attributes import (
+    DATED,
     Bytes,
     find,
+    find_attribute,
     hash_of,
     hash_table,
     is_space,
     look_up,
     name_hash,
+    next_attribute,
+    trim,
 )
 
 # What may be noted; the columns of `places`.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.kernels.entities import decode_reference
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
-from neardup.kernels.scan_bytes import Bytes
+from neardup.kernels.scan_attributes import Bytes
 
 State = NDArray[np.int64]
 Marks = NDArray[np.uint32]  # kind, region and link share of a block, in one number each

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_bytes import Bytes
+from neardup.kernels.scan_attributes import Bytes
 from neardup.kernels.scan_text import (
     CONTEXT,
     DEPTH,

@@ -1,17 +1,21 @@
-"""UTF-8: is it valid, how damaged is it, and the code point at a place."""
+"""UTF-8: is it valid, how damaged is it, and the code point at a place.
+
+Letters per script.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.data import character_classes
+from neardup.kernels.jit import borrowing_kernel, kernel
 
 STRIDE = 32
 REPLACEMENT = 0xFFFD
 
 
-@kernel
+@borrowing_kernel
 def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """The code point that starts at `at`, and its bytes.
 
@@ -36,7 +40,7 @@ def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]
     return REPLACEMENT, 1
 
 
-@kernel
+@borrowing_kernel
 def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
     """Bytes of the character at `at` when it is valid UTF-8; else 0, or -1 when `end` cuts it."""
     lead = data[at]
@@ -64,7 +68,7 @@ def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
     return size
 
 
-@kernel
+@borrowing_kernel
 def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
     """The next place from `at` on with a byte that is not ASCII, or `end`."""
     while at + STRIDE <= end:
@@ -80,7 +84,7 @@ def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
     return at
 
 
-@kernel
+@borrowing_kernel
 def is_utf8(data: NDArray[np.uint8]) -> bool:
     """Whether the bytes are valid UTF-8."""
     at, end = 0, len(data)
@@ -95,7 +99,7 @@ def is_utf8(data: NDArray[np.uint8]) -> bool:
             at += size
 
 
-@kernel
+@borrowing_kernel
 def utf8_damage(data: NDArray[np.uint8]) -> tuple[int, int]:
     """How many characters of several bytes are whole, and how many bytes belong to no character.
 
@@ -113,3 +117,49 @@ def utf8_damage(data: NDArray[np.uint8]) -> tuple[int, int]:
         whole += size > 0
         damaged += size == 0
         at += max(size, 1)
+
+
+# The columns of `count_scripts`; the order is that of the shipped table.
+SCRIPTS = (
+    "Latin",
+    "Han",
+    "Kana",
+    "Hangul",
+    "Cyrillic",
+    "Greek",
+    "Arabic",
+    "Hebrew",
+    "Thai",
+    "Devanagari",
+    "other",
+)
+SCRIPT_BITS = 15
+
+
+def count_scripts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many letters of each script (`SCRIPTS`) each document of a UTF-8 buffer has."""
+    index, pages = character_classes()
+    return _count(data, offsets, index, pages)
+
+
+@kernel
+def _count(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+) -> NDArray[np.int64]:
+    documents = len(offsets) - 1
+    counts = np.zeros((documents, 16), np.int64)  # the last column is for what is no letter
+    for document in range(documents):
+        at, end = offsets[document], offsets[document + 1]
+        row = counts[document]
+        while at < end:
+            if data[at] < 0x80:
+                row[pages[data[at]] & SCRIPT_BITS] += 1
+                at += 1
+            else:
+                code, size = code_point_at(data, at, end)
+                row[pages[int(index[code >> 8]) << 8 | code & 255] & SCRIPT_BITS] += 1
+                at += size
+    return counts[:, :11].copy()

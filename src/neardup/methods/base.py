@@ -19,6 +19,8 @@ over these three. What they cannot say, a method says with an optional step:
 
 A method holds its options and nothing else: the same pages give the same answer in any batch
 size, order or engine.
+
+The limit of methods that have no way around looking at every pair.
 """
 
 from __future__ import annotations
@@ -283,3 +285,12 @@ def make_method(
         raise UsageError(f"{name} has no paper preset: its default is its rule")
     base = cls.paper_preset if preset == "paper" else {}
     return cls(build_options(cls.Options, {**base, **(values or {})}, owner=name))
+
+
+def check_page_count(method: str, pages: int, maximum_pages: int) -> None:
+    """Refuse a run that would take a time nobody asked for."""
+    if pages > maximum_pages:
+        raise UsageError(
+            f"{method} looks at all pairs, and {pages} pages are more than its maximum_pages of "
+            f"{maximum_pages}; raise it (the time grows with the square) or take another method"
+        )

@@ -41,7 +41,7 @@ from neardup.methods.token_method import (
     resemblances,
     rows_that_are,
 )
-from neardup.text.normalise import string_buffers
+from neardup.text.tokens import string_buffers
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from neardup.kernels.fold import fold
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS
-from neardup.text.normalise import string_buffers
+from neardup.text.tokens import string_buffers
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.shingles import document_hashes
 from neardup.methods.base import Method, State, Survey, verdicts
-from neardup.methods.feature_forest import Forest
 from neardup.methods.feature_judge import (
     Code,
     Codes,
     FeatureCodeOptions,
+    Forest,
     Ruling,
     judge_codes,
     may_be_equal,
@@ -44,7 +44,7 @@ from neardup.methods.feature_judge import (
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.main_text import main_blocks, site_counts
-from neardup.text.normalise import fold_batch, string_buffers
+from neardup.text.tokens import fold_batch, string_buffers
 
 OPENING = 32  # characters, enough for a stock opening and the signs before it
 # Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.

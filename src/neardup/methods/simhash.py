@@ -23,16 +23,16 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.config import option
-from neardup.kernels.hamming import (
+from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.simhash import (
     BITS,
     FARTHEST,
     distances,
     pairs_within,
+    simhash,
     table_keys,
     table_masks,
 )
-from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.simhash import simhash
 from neardup.methods.base import Survey
 from neardup.methods.token_method import (
     Comparison,

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from neardup.config import option
 from neardup.kernels.set_join import candidate_pairs, prefixes
-from neardup.kernels.shingles import number_repeats
-from neardup.kernels.spots import ANTECEDENT, CONTENT, SKIPPED, spot_signatures
+from neardup.kernels.shingles import ANTECEDENT, CONTENT, SKIPPED, number_repeats, spot_signatures
 from neardup.methods.base import Survey
 from neardup.methods.token_method import (
     HASHES,

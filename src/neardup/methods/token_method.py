@@ -22,7 +22,7 @@ from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import Method, Survey, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
-from neardup.text.normalise import string_buffers
+from neardup.text.tokens import string_buffers
 
 Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

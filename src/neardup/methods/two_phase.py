@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from neardup.config import option
 from neardup.kernels.level_one import common_counts, level_one_pairs
-from neardup.methods.all_pairs import check_page_count
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.base import Method, Survey, check_page_count, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.keywords import (

@@ -27,7 +27,7 @@ def read(
     nothing raises `InputError` here and now; when all there is cannot be read, on the first step.
     """
     from neardup.pages.inputs import find_files  # noqa: PLC0415 - keeps `pages.url` light
-    from neardup.pages.reading import Reading  # noqa: PLC0415
+    from neardup.pages.readers import Reading  # noqa: PLC0415
 
     files = find_files(inputs)
     reading = Reading(limits or Limits(), keep_original=keep_original)

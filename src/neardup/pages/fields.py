@@ -1,12 +1,77 @@
-"""The fields of a record, whatever it came in: JSON values or Parquet cells."""
+"""Times as records state them, always with a time zone; what cannot be read is no time.
+
+A record in the form it came in, kept on request so that kept pages can be written back.
+
+The fields of a record, whatever it came in: JSON values or Parquet cells.
+
+A page as named fields, for forms that hold columns or JSON values.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
 
+from neardup.errors import OutputError
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.limits import Limits
-from neardup.pages.times import parse_time
+
+_MILLISECONDS = 1e11  # as seconds, the year 5138: a larger number counts milliseconds
+
+
+def parse_time(value: object) -> datetime | None:
+    """From ISO 8601, epoch seconds or milliseconds, or a datetime; without a zone it is UTC."""
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value.strip())
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if abs(value) > _MILLISECONDS else value
+            value = datetime.fromtimestamp(seconds, UTC)
+        if not isinstance(value, datetime):
+            return None
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def parse_arc_time(digits: str) -> datetime | None:
+    """From the YYYYMMDDhhmmss of an ARC header."""
+    try:
+        return datetime.strptime(digits[:14].ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def format_time(time: datetime) -> str:
+    """ISO 8601 in UTC, as WARC writes it."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """The line without its end."""
+
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRow:
+    """One row of a `pyarrow.RecordBatch`, with all columns of its file."""
+
+    batch: Any
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarcBytes:
+    """A whole WARC record: head, block and the two line ends after it."""
+
+    record: bytes
+
 
 _UTF_8 = {"html": "utf-8", "text": "utf-8"}
 
@@ -82,3 +147,69 @@ def _identity(value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return _text(value)
+
+
+FIELDS = ("id", "url", "title", "time", "html", "text")
+
+
+def text_of(raw: RawPage, html_text: str | None) -> str:
+    """The content as text: as given, or as the UTF-8 it is."""
+    if html_text is not None:
+        return html_text
+    try:
+        return raw.body.decode()
+    except UnicodeDecodeError:
+        raise OutputError(f"{raw.id}: its content is not UTF-8, and this form holds text") from None
+
+
+def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
+    """What is known of a page from any reader, without what is empty; `time` is a datetime."""
+    stated = {"id": raw.id, "url": raw.url, "title": raw.title, "time": raw.time}
+    fields: dict[str, Any] = {name: value for name, value in stated.items() if value}
+    return {**fields, "html" if raw.is_html else "text": text_of(raw, html_text)}
+
+
+def row_fields(original: ParquetRow) -> dict[str, Any]:
+    """All columns of a Parquet row."""
+    try:
+        row: dict[str, Any] = original.batch.slice(original.row, 1).to_pylist()[0]
+    except ValueError as error:  # nanoseconds, for which Python has no type
+        raise OutputError(f"a Parquet row has no other form: {error}") from None
+    return row
+
+
+def json_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
+    """A page as JSON values; a Parquet row with all its columns."""
+    rest = row_fields(raw.original) if isinstance(raw.original, ParquetRow) else {}
+    fields = {**rest, **page_fields(raw, html_text)}
+    return {name: _json_value(value) for name, value in fields.items() if value is not None}
+
+
+def extra_fields(raw: RawPage) -> str | None:
+    """The fields of a JSON line that are none of neardup's, as JSON."""
+    if not isinstance(raw.original, JsonLine):
+        return None
+    fields = json.loads(raw.original.line)
+    rest = {name: value for name, value in fields.items() if name not in FIELDS}
+    return json.dumps(rest, sort_keys=True) if rest else None
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return format_time(value if value.tzinfo else value.replace(tzinfo=UTC))
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return _text_or_base64(value)
+    if isinstance(value, dict):
+        return {str(name): _json_value(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(each) for each in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _text_or_base64(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()

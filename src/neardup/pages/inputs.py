@@ -1,15 +1,226 @@
-"""From what the user names to files: globs, folders, kinds."""
+"""Inputs at a distance: s3://, gs://, hf:// and whatever else fsspec opens.
+
+Where inputs are: on this machine, or where fsspec reaches. Both answer the same questions.
+
+From what the user names to files: globs, folders, kinds.
+"""
 
 from __future__ import annotations
 
+import glob
+import io
+import os
 import re
-from collections.abc import Iterator, Sequence
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from neardup.errors import InputError
+from neardup.errors import InputError, MissingExtraError
 from neardup.pages.archive import RECORD_START
-from neardup.pages.places import Place, place_of
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_BLOCK = 8 << 20  # bytes fetched at once
+_BUFFER = 1 << 16
+Answer = TypeVar("Answer")
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path names a scheme (one letter is a drive)."""
+    return _SCHEME.match(path) is not None
+
+
+class RemotePlace:
+    """A file system of fsspec. Whatever its back end raises comes out as OSError."""
+
+    def __init__(self, path: str) -> None:
+        match = _SCHEME.match(path)
+        self._scheme = match[1] if match else ""
+        self._system = _file_system(self._scheme)
+
+    def expand(self, pattern: str) -> list[str]:
+        if _ask(lambda: self._system.exists(pattern)):
+            return [pattern]
+        if not any(sign in pattern for sign in "*?["):
+            return []
+        return sorted(self._named(path) for path in _ask(lambda: self._system.glob(pattern)))
+
+    def is_folder(self, path: str) -> bool:
+        return bool(_ask(lambda: self._system.isdir(path)))
+
+    def walk(self, folder: str) -> Iterator[str]:
+        root = self._system._strip_protocol(folder).rstrip("/") + "/"
+        for path in sorted(_ask(lambda: self._system.find(folder))):
+            relative = str(path).removeprefix(root)
+            if not any(part.startswith(".") for part in relative.split("/")):
+                yield relative
+
+    def join(self, folder: str, relative: str) -> str:
+        return folder.rstrip("/") + "/" + relative
+
+    def identity(self, path: str) -> str:
+        return self._named(self._system._strip_protocol(path))
+
+    def open(self, path: str) -> BinaryIO:
+        file = _ask(lambda: self._system.open(path, "rb", block_size=_BLOCK))
+        return cast(BinaryIO, io.BufferedReader(_Steady(file), _BUFFER))
+
+    def _named(self, path: str) -> str:
+        return str(self._system.unstrip_protocol(path))
+
+
+class _Steady(io.RawIOBase):
+    """A remote file whose reading fails with OSError only."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readinto(self, buffer: Any) -> int:
+        data = _ask(lambda: self._file.read(len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(_ask(lambda: self._file.seek(offset, whence)))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._file.seekable())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _ask(question: Callable[[], Answer]) -> Answer:
+    try:
+        return question()
+    except OSError:
+        raise
+    except Exception as error:  # back ends raise what they like
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _file_system(scheme: str) -> Any:
+    try:
+        import fsspec  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError(f"reading {scheme}://", "remote") from None
+    try:
+        return fsspec.filesystem(scheme)
+    except ImportError:
+        raise MissingExtraError(f"reading {scheme}://", "remote") from None
+    except ValueError:
+        raise InputError(f"{scheme}:// is not a kind of storage that can be read") from None
+
+
+class Place(Protocol):
+    """A kind of storage."""
+
+    def expand(self, pattern: str) -> list[str]:
+        """The paths a name or glob stands for; none when nothing is there."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether files may be below it."""
+
+    def walk(self, folder: str) -> Iterator[str]:
+        """Relative paths of all files below a folder, sorted, hidden ones left out."""
+
+    def join(self, folder: str, relative: str) -> str:
+        """The path of a file below a folder."""
+
+    def identity(self, path: str) -> str:
+        """The same for all spellings of one path."""
+
+    def open(self, path: str) -> BinaryIO:
+        """The file's bytes; OSError when it cannot be read."""
+
+
+def place_of(path: str) -> Place:
+    """Where a path leads."""
+    if path == "-":
+        return StandardInput()
+    return RemotePlace(path) if is_remote(path) else LocalPlace()
+
+
+class LocalPlace:
+    """Files of this machine."""
+
+    def expand(self, pattern: str) -> list[str]:
+        if os.path.lexists(pattern):  # also when its name has brackets in it
+            return [pattern]
+        return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - names stay as written
+
+    def is_folder(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def walk(self, folder: str) -> Iterator[str]:
+        return self._walk(folder, "")
+
+    def _walk(self, folder: str, prefix: str) -> Iterator[str]:
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(_sort_name(each) for each in entries if each.name[0] != ".")
+        except OSError:
+            yield prefix.rstrip("/")  # opening it will say why it cannot be read
+            return
+        for name in found:
+            if name.endswith("/"):
+                yield from self._walk(os.path.join(folder, name), prefix + name)  # noqa: PTH118
+            else:
+                yield prefix + name
+
+    def join(self, folder: str, relative: str) -> str:
+        return os.path.join(folder, relative)  # noqa: PTH118 - `./` stays as written
+
+    def identity(self, path: str) -> str:
+        return os.path.abspath(path)  # noqa: PTH100 - links are files of their own
+
+    def open(self, path: str) -> BinaryIO:
+        file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: PTH123, SIM115
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISREG(mode):
+            return file
+        file.close()
+        if stat.S_ISFIFO(mode) and path.startswith("/dev/fd/"):  # a shell's <(command)
+            return open(path, "rb")  # noqa: PTH123
+        raise OSError("not a regular file")
+
+
+def _sort_name(entry: os.DirEntry[str]) -> str:
+    """Folders end in a slash, so that names sort as whole paths do."""
+    return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
+
+
+class StandardInput:
+    """`-`."""
+
+    def expand(self, pattern: str) -> list[str]:
+        return [pattern]
+
+    def is_folder(self, path: str) -> bool:
+        return False
+
+    def walk(self, folder: str) -> Iterator[str]:
+        return iter(())
+
+    def join(self, folder: str, relative: str) -> str:
+        return relative
+
+    def identity(self, path: str) -> str:
+        return path
+
+    def open(self, path: str) -> BinaryIO:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 class Kind(Enum):

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.fields import page_from_fields
+from neardup.pages.fields import JsonLine, page_from_fields
 from neardup.pages.limits import Limits
-from neardup.pages.original import JsonLine
-from neardup.pages.unpack import Chunks, Damage
+from neardup.pages.streams import Chunks, Damage
 
 
 class Line(NamedTuple):

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.fields import page_from_fields
+from neardup.pages.fields import ParquetRow, page_from_fields
 from neardup.pages.limits import Limits
-from neardup.pages.original import ParquetRow
 
 _COLUMNS = ("id", "url", "html", "text", "title", "time")
 _BATCH_BYTES = 16_000_000

@@ -1,4 +1,8 @@
-"""Pages of WARC and ARC files.
+"""Revisit records: which pages they repeat, remembered by short keys until those are found.
+
+WARC records as bytes, for writing pages back.
+
+Pages of WARC and ARC files.
 
 Response, resource and conversion (WET) records become pages; other HTTP statuses and other media
 types are skipped and counted. A revisit record repeats a page that stands elsewhere in the inputs:
@@ -11,9 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from uuid import NAMESPACE_URL, uuid5
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.archive import Problem, Record, records
+from neardup.pages.archive import Problem, Record, parse_headers, records
+from neardup.pages.fields import WarcBytes, parse_time
 from neardup.pages.http import (
     Response,
     charset_of,
@@ -23,11 +30,141 @@ from neardup.pages.http import (
     parse_response,
 )
 from neardup.pages.limits import Limits
-from neardup.pages.original import WarcBytes
-from neardup.pages.revisits import Revisit, Revisits, own_keys, target_of, wanted_keys
-from neardup.pages.times import parse_time
-from neardup.pages.unpack import Chunks
-from neardup.pages.warc_form import as_warc, repeated
+from neardup.pages.streams import Chunks
+
+
+@dataclass(frozen=True, slots=True)
+class Revisit:
+    """A record that repeats another."""
+
+    source: Source
+    url: str
+    date: str
+    head: bytes
+
+
+class Revisits:
+    """The revisits seen so far, by the keys of what they repeat."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[bytes, list[Revisit]] = {}
+        self._open: dict[Source, str] = {}  # with their URLs
+
+    def add(self, revisit: Revisit, keys: list[bytes]) -> None:
+        self._open[revisit.source] = revisit.url
+        for key in keys:
+            self._waiting.setdefault(key, []).append(revisit)
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def take(self, keys: list[bytes]) -> Iterator[Revisit]:
+        """Those that wait for a record with one of these keys, each once."""
+        for key in keys:
+            for revisit in self._waiting.pop(key, []):
+                if revisit.source in self._open:
+                    del self._open[revisit.source]
+                    yield revisit
+
+    def unresolved(self) -> Iterator[Skip]:
+        """What is still open, in the order of files and records."""
+        for source in sorted(self._open, key=lambda each: (each.path, each.record)):
+            detail = "what it repeats is not in the input"
+            yield Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, self._open[source])
+
+
+def target_of(headers: dict[str, str]) -> str:
+    """The URL a record is about; some archives write it in angle brackets."""
+    return headers.get("warc-target-uri", "").strip("<>")
+
+
+def _key(*parts: str) -> bytes:
+    return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def _keys(record_id: str, uri: str, date: str, digest: str) -> list[bytes]:
+    keys = []
+    if record_id:
+        keys.append(_key("id", record_id))
+    if uri and date:
+        keys.append(_key("at", uri.strip("<>"), date))
+    if digest:
+        keys.append(_key("digest", digest.lower()))
+    return keys
+
+
+def own_keys(headers: dict[str, str]) -> list[bytes]:
+    """The keys under which a record can be referred to."""
+    digest = headers.get("warc-payload-digest", "")
+    return _keys(
+        headers.get("warc-record-id", ""), target_of(headers), headers.get("warc-date", ""), digest
+    )
+
+
+def wanted_keys(headers: dict[str, str]) -> list[bytes]:
+    """The keys of what a revisit repeats: by id, by URL and date, by digest."""
+    return _keys(
+        headers.get("warc-refers-to", ""),
+        headers.get("warc-refers-to-target-uri", ""),
+        headers.get("warc-refers-to-date", ""),
+        headers.get("warc-payload-digest", ""),
+    )
+
+
+NO_DATE = "1970-01-01T00:00:00Z"  # WARC demands a date; an unknown one must not be the clock's
+_OF_REVISITS = ("warc-refers-to", "warc-profile", "warc-block-digest", "warc-truncated")
+
+
+def compose(fields: dict[str, str], block: bytes) -> bytes:
+    """A WARC record with these fields; its id is a function of them, so a rerun gives the same."""
+    seed = "\n".join(f"{name}: {value}" for name, value in fields.items())
+    fields = {
+        **fields,
+        "WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, seed)}>",
+        "Content-Length": str(len(block)),
+    }
+    lines = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in fields.items() if value)
+    return f"WARC/1.0\r\n{lines}\r\n".encode("utf-8", "replace") + block + b"\r\n\r\n"
+
+
+def _one_line(value: str) -> str:
+    return " ".join(value.split())
+
+
+def as_warc(record: Record) -> bytes:
+    """The record as it stands in its file; an ARC record as the WARC record it would be."""
+    if record.head:
+        return record.head + record.block + b"\r\n\r\n"
+    is_response = parse_response(record.block) is not None
+    kind = "application/http; msgtype=response" if is_response else record.headers["content-type"]
+    fields = {
+        "WARC-Type": "response" if is_response else "resource",
+        "WARC-Date": record.headers["warc-date"] or NO_DATE,
+        "WARC-Target-URI": target_of(record.headers),
+        "WARC-IP-Address": record.headers["warc-ip-address"],
+        "Content-Type": kind,
+    }
+    return compose(fields, record.block)
+
+
+def repeated(revisit_head: bytes, record: Record) -> bytes:
+    """A revisit as the record it stands for: its own head, the block of what it repeats."""
+    own = parse_headers(revisit_head)
+    fields = {"WARC-Type": record.type}
+    for name, value in own.items():
+        if name not in ("warc-type", "warc-record-id", "content-length", "content-type") and (
+            not name.startswith(_OF_REVISITS)
+        ):
+            fields[_header_case(name)] = value
+    fields["Content-Type"] = record.headers.get("content-type", "")
+    return compose(fields, record.block)
+
+
+def _header_case(name: str) -> str:
+    words = [word.capitalize() for word in name.split("-")]
+    shown = {"Warc": "WARC", "Uri": "URI", "Ip": "IP", "Id": "ID"}
+    return "-".join(shown.get(word, word) for word in words)
+
 
 _NOT_PAGES = frozenset({"warcinfo", "request", "metadata"})
 

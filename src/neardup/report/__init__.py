@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from neardup.engines import local, reclustering
+from neardup.local import runs
 from neardup.report.writing import write_report
 
 __all__ = ["dedup", "recluster", "write_report"]
@@ -25,5 +25,5 @@ def _with_report(make: Callable[Parameters, Answer]) -> Callable[Parameters, Ans
     return run
 
 
-dedup = _with_report(local.dedup)
-recluster = _with_report(reclustering.recluster)
+dedup = _with_report(runs.dedup)
+recluster = _with_report(runs.recluster)

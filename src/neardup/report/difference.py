@@ -16,7 +16,7 @@ from itertools import groupby
 import pyarrow as pa
 from rapidfuzz.distance import Indel
 
-from neardup.text.normalise import fold_batch
+from neardup.text.tokens import fold_batch
 
 _MARKS = "!-/:-@[-^`{-~\u2010-\u205e\u3000-\u3004\u3008-\u3020\u3030\uff01-\uff0f\uff1a-\uff20"
 _ALONE = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -1,15 +1,174 @@
-"""What was found, in numbers: cluster sizes, similarities, hosts."""
+"""What the report says of pages beside their numbers: hosts, titles, texts.
+
+The judged pairs as a reader thinks of them: joined, related but kept apart, rejected.
+
+Which clusters and pairs the report holds: a bounded number, those most worth a look.
+
+What was found, in numbers: cluster sizes, similarities, hosts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.engines.clustering import Clustering
-from neardup.engines.parsing import Spilled
-from neardup.report.page_notes import Hosts
+from neardup.local.corpus import Spilled
+from neardup.local.features import Rows
+from neardup.local.outcome import REJECTED
+from neardup.local.pipeline import Clustering, Judged
+from neardup.local.work import read_part
+from neardup.pages.urls import host
+
+_AUTHORITY = r"^\s*(?:[A-Za-z]+:)?//(?P<authority>[^/?#\\]*)"
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The hosts of all pages; the name is empty for pages without a URL."""
+
+    names: list[str]
+    of_page: NDArray[np.int64]
+
+
+def hosts_of(urls: pa.ChunkedArray) -> Hosts:
+    """The host of each URL. Few authorities stand in many URLs: each is looked at once."""
+    found = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
+    coded = pa.array(pc.fill_null(found.combine_chunks(), "")).dictionary_encode()
+    by_authority = [host(f"//{authority}") for authority in coded.dictionary.to_pylist()]
+    names = sorted(set(by_authority))
+    number = {name: place for place, name in enumerate(names)}
+    codes = np.array([number[name] for name in by_authority], np.int64)
+    return Hosts(names, codes[coded.indices.to_numpy()] if len(coded) else codes)
+
+
+def read_column(spilled: Spilled, column: str, pages: Rows, longest: int) -> dict[int, str]:
+    """A text column of some pages, cut; the pages of an earlier run are not there."""
+    found: dict[int, str] = {}
+    for path, numbers in spilled.each_part():
+        rows = np.flatnonzero(np.isin(numbers, pages))
+        if rows.size:
+            values = read_part(path, [column])[column].take(pa.array(rows))
+            starts = pc.utf8_slice_codeunits(values, 0, longest).to_pylist()
+            found.update(zip(numbers[rows].tolist(), starts, strict=True))
+    return found
+
+
+BINS = 20  # of the similarity, each 0.05 wide
+
+
+class Decision(IntEnum):
+    """What became of a pair."""
+
+    JOINED = 0  # in one cluster
+    RELATED = 1  # something in common, but in two clusters
+    REJECTED = 2  # different, or too little text to tell
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One judged pair; `evidence` is JSON."""
+
+    left: int
+    right: int
+    decision: Decision
+    relation: str
+    similarity: float | None
+    evidence: str
+
+
+def decisions(judged: Judged, clustering: Clustering) -> NDArray[np.int64]:
+    """The decision on each pair."""
+    together = clustering.labels[judged.left] == clustering.labels[judged.right]
+    related = np.where(together, Decision.JOINED, Decision.RELATED)
+    return np.where(np.isin(judged.relations, REJECTED), Decision.REJECTED, related)
+
+
+def similarity_counts(judged: Judged, decided: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many pairs there are of each decision (row) and similarity (column)."""
+    measured = ~np.isnan(judged.similarities)
+    bins = np.minimum((judged.similarities[measured] * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(decided[measured] * BINS + bins, minlength=len(Decision) * BINS)
+    return counts.reshape(len(Decision), BINS)
+
+
+def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Iterator[Pair]:
+    """The pairs of these numbers, in their own order."""
+    first = 0
+    for part in judged.verdicts.listed:
+        here = np.sort(numbers[(numbers >= first) & (numbers < first + part.rows)])
+        if here.size:
+            batch = read_part(judged.verdicts.path(part.number)).take(pa.array(here - first))
+            for number, verdict in zip(here.tolist(), batch.to_pylist(), strict=True):
+                yield Pair(
+                    int(judged.left[number]),
+                    int(judged.right[number]),
+                    Decision(decided[number]),
+                    **verdict,
+                )
+        first += part.rows
+
+
+PAIRS_OF_CLUSTERS = 300  # of the largest clusters
+PAIRS_OF_A_CLUSTER = 6
+DOUBTFUL_PAIRS = 100  # of each decision: those nearest to the other side
+MEMBERS_OF_A_CLUSTER = 1_000
+LISTED_PAGES = 150_000
+
+
+def clusters_by_size(clustering: Clustering) -> tuple[Rows, Rows]:
+    """The clusters of more than one page, largest first, and the sizes of all by number."""
+    sizes = np.bincount(clustering.labels)
+    clusters = np.flatnonzero(sizes > 1)
+    return clusters[np.argsort(-sizes[clusters], kind="stable")], sizes
+
+
+def listed_members(clustering: Clustering) -> list[Rows]:
+    """The pages of each cluster worth listing, largest cluster first, the kept page first."""
+    clusters, sizes = clusters_by_size(clustering)
+    listed = np.minimum(sizes[clusters], MEMBERS_OF_A_CLUSTER)
+    clusters = clusters[np.cumsum(listed) <= LISTED_PAGES]
+    rank = np.full(sizes.size, clusters.size)
+    rank[clusters] = np.arange(clusters.size)
+    pages = np.flatnonzero(rank[clustering.labels] < clusters.size)
+    order = np.lexsort((pages, ~clustering.is_kept[pages], rank[clustering.labels[pages]]))
+    ends = np.cumsum(sizes[clusters])
+    members = np.split(pages[order], ends)[:-1]
+    return [some[:MEMBERS_OF_A_CLUSTER] for some in members]
+
+
+def sampled_pairs(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
+    """Numbers of pairs: of the largest clusters, and of each decision the most doubtful."""
+    chosen = [_pairs_of_clusters(judged, clustering, decided)]
+    for decision in Decision:
+        pairs = np.flatnonzero(decided == decision)
+        similarity = judged.similarities[pairs]
+        nearness = similarity if decision is Decision.JOINED else -similarity
+        chosen.append(pairs[np.argsort(nearness, kind="stable")[:DOUBTFUL_PAIRS]])
+    return np.unique(np.concatenate(chosen))
+
+
+def _pairs_of_clusters(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
+    """Some pairs of each of the largest clusters: those with the kept page, least alike first."""
+    clusters, sizes = clusters_by_size(clustering)
+    enough = clusters[:PAIRS_OF_CLUSTERS]
+    wanted = np.zeros(sizes.size, bool)
+    wanted[enough] = True
+    pairs = np.flatnonzero(decided == Decision.JOINED)
+    pairs = pairs[wanted[clustering.labels[judged.left[pairs]]]]
+    left, right = judged.left[pairs], judged.right[pairs]
+    cluster = clustering.labels[left]
+    apart_from_kept = ~(clustering.is_kept[left] | clustering.is_kept[right])
+    order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
+    starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
+    place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    return pairs[order[place < PAIRS_OF_A_CLUSTER]][:PAIRS_OF_CLUSTERS]
+
 
 HOSTS_SHOWN = 100
 SIZE_BOUNDS = [2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000]

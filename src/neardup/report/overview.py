@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.report.charts import Bar, bar_chart, histogram, meter, proportions
-from neardup.report.decisions import Decision
-from neardup.report.figures import percent, plural, size
-from neardup.report.findings import HostFindings, SizeClass, Spread
-from neardup.report.visible import visible
+from neardup.report.figures import percent, plural, size, visible
+from neardup.report.findings import Decision, HostFindings, SizeClass, Spread
 
 HOSTS_AT_FIRST = 12
 DECISION_NAMES = {

@@ -9,20 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from neardup.engines.clustering import Clustering
-from neardup.engines.deciding import Judged
-from neardup.engines.features import Rows
-from neardup.engines.parsing import Spilled
-from neardup.engines.result import Result
+from neardup.local.corpus import Spilled
+from neardup.local.features import Rows
+from neardup.local.pipeline import Clustering, Judged
+from neardup.local.result import Result
 from neardup.report import overview
-from neardup.report.decisions import decisions, read_pairs, similarity_counts
 from neardup.report.document import build_document
 from neardup.report.figures import plural
-from neardup.report.findings import cluster_sizes, spread_over_hosts
-from neardup.report.listing import RELATIONS, Listing, list_clusters
-from neardup.report.page_notes import hosts_of
-from neardup.report.pair_texts import LONGEST_TEXT, show_pairs
-from neardup.report.sample import sampled_pairs
+from neardup.report.findings import (
+    cluster_sizes,
+    decisions,
+    hosts_of,
+    read_pairs,
+    sampled_pairs,
+    similarity_counts,
+    spread_over_hosts,
+)
+from neardup.report.listing import LONGEST_TEXT, RELATIONS, Listing, list_clusters, show_pairs
 
 FILE = "report.html"
 

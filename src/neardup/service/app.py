@@ -13,24 +13,21 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
 
-from neardup.engines.compare import html_page
+from neardup.api import html_page
 from neardup.errors import StoreError, UsageError
 from neardup.index import Index
 from neardup.service.api import clusters, compare, feedback, pages, status
 from neardup.service.bodies import Bounds
-from neardup.service.frame import Frame
-from neardup.service.guards import Guards
-from neardup.service.logs import LOG, described
-from neardup.service.metrics import Metrics
+from neardup.service.frame import Frame, Guards
+from neardup.service.logs import LOG, Metrics, described
 from neardup.service.problems import Problem, busy, invalid, problem_response
 from neardup.service.review import review_routes
-from neardup.service.review.errors import error_page, wants_page
 from neardup.service.review.overview import Kept
+from neardup.service.review.rendering import error_page, wants_page
 from neardup.service.review.visits import LoginNeededError, to_login
-from neardup.service.service import Service
+from neardup.service.service import Service, Workers
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, read_tokens
-from neardup.service.working import Workers
 
 ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` leaves the settings for its workers
 ABOUT = """Is this page new, or a copy, and of what? Pages are added with their content; the service

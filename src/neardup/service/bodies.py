@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from neardup.service.metrics import Metrics
+from neardup.service.logs import Metrics
 from neardup.service.problems import Problem, busy
 from neardup.service.settings import Settings
 

@@ -1,4 +1,8 @@
-"""A typed client of the service. Its verbs and answers are those of `neardup.index.Index`.
+"""Pages and records of the index on their way over the wire, as the client sees them.
+
+Requests with patience: what a service had no room for is sent again.
+
+A typed client of the service. Its verbs and answers are those of `neardup.index.Index`.
 
     with Client("http://127.0.0.1:8000", token=token) as client:
         answer = client.add(html_page(html, url=url))
@@ -11,21 +15,177 @@ once.
 
 from __future__ import annotations
 
+import gzip
 import json
+import random
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from neardup.errors import MissingExtraError, NeardupError
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.model import RawPage, Relation, Verdict
 from neardup.pages import batches
-from neardup.service.calling import Caller, ServiceError
-from neardup.service.wire import answer_from, page_line, record_from, side_fields
+from neardup.pages.fields import format_time
+from neardup.text.charset import to_utf8
 
 if TYPE_CHECKING:
     import httpx
+
+
+Record = TypeVar("Record")
+
+
+def page_line(page: RawPage) -> bytes:
+    """A page as a line of JSON."""
+    return json.dumps(page_fields(page)).encode() + b"\n"
+
+
+def page_fields(page: RawPage) -> dict[str, str]:
+    """A page as the service reads it; its bytes are decoded here, where its charset is known."""
+    body, _ = to_utf8(page.body, page.charset)
+    told = {"id": page.id, "url": page.url, "title": page.title}
+    if page.time is not None:
+        told["time"] = format_time(page.time)
+    content = bytes(body).decode("utf-8", "replace")
+    return {**told, "html" if page.is_html else "text": content}
+
+
+def side_fields(side: RawPage | str) -> dict[str, str]:
+    """A page to compare, or the id of a stored one."""
+    return {"id": side} if isinstance(side, str) else page_fields(side)
+
+
+def answer_from(told: dict[str, Any]) -> Answer:
+    """An answer from its JSON."""
+    relation = told["relation"]
+    return Answer(**{**told, "relation": None if relation is None else Relation(relation)})
+
+
+def record_from(kind: type[Record], told: Mapping[str, Any]) -> Record:
+    """A record of the index from its JSON; times are times again."""
+    values = {field.name: told[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    for name in ("at", "time", "added", "seen", "created", "changed"):
+        if isinstance(values.get(name), str):
+            values[name] = datetime.fromisoformat(values[name])
+    return kind(**values)
+
+
+try:
+    import httpx
+except ImportError as error:
+    raise MissingExtraError("the client of the service", "service") from error
+
+WORTH_PACKING = 1_000  # bytes
+NOT_NOW = (429, 503)
+LONGEST_PAUSE = 30.0
+
+
+class ServiceError(NeardupError):
+    """The service refused a request, or cannot be reached (`status` 0). `code` is its word."""
+
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        super().__init__(f"{detail} ({status} {code})" if status else detail)
+        self.status = status
+        self.code = code
+
+
+class Caller:
+    """Sends requests to one service, each as often as it takes."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        timeout: float,
+        retries: int,
+        transport: httpx.BaseTransport | None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.http = httpx.Client(
+            base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False
+        )
+        self._retries = retries
+
+    def reaches(self, path: str) -> bool:
+        """Whether a path can be asked for, now."""
+        try:
+            return self.http.get(path).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def json(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        missing: bool = False,
+    ) -> Any:
+        """The JSON of a response; None for a 404 that may be."""
+        content = None if body is None else json.dumps(body).encode()
+        kind = "application/json" if body is not None else ""
+        sent = self.send(method, path, params=params, content=content, kind=kind, missing=missing)
+        return None if sent.status_code == 404 else sent.json()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+        kind: str = "",
+        missing: bool = False,
+    ) -> httpx.Response:
+        """The response, after as many tries as it takes; with `missing`, also that of a 404."""
+        headers = {"Content-Type": kind} if kind else {}
+        if content is not None and len(content) > WORTH_PACKING:
+            content = gzip.compress(content, 1)
+            headers["Content-Encoding"] = "gzip"
+        request = self.http.build_request(
+            method, path, params=params, content=content, headers=headers
+        )
+        response = self._with_patience(request)
+        if response.is_success or (missing and response.status_code == 404):
+            return response
+        raise _refusal(response)
+
+    def _with_patience(self, request: httpx.Request) -> httpx.Response:
+        for tried in range(self._retries + 1):
+            last = tried == self._retries
+            try:
+                response = self.http.send(request)
+            except httpx.TransportError as error:
+                if last:
+                    told = f"{self.http.base_url} cannot be reached: {error}"
+                    raise ServiceError(0, "unreachable", told) from error
+                time.sleep(_pause(tried, ""))
+                continue
+            if response.status_code not in NOT_NOW or last:
+                return response
+            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
+        raise AssertionError("the last try returns or raises")
+
+
+def _pause(tried: int, asked: str) -> float:
+    """Seconds to wait: what the service asks for, or twice as long each time; never in step."""
+    seconds = float(asked) if asked.isdecimal() else 0.1 * 2**tried
+    return min(seconds, LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+
+
+def _refusal(response: httpx.Response) -> ServiceError:
+    try:
+        told = response.json()
+        return ServiceError(response.status_code, told["code"], told["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ServiceError(response.status_code, "unknown", response.reason_phrase)
+
 
 __all__ = ["Client", "ServiceError"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from neardup.engines.featuring import survey_of
 from neardup.errors import UsageError
 from neardup.index import Feedback, Index
+from neardup.index.contents import word_on
 from neardup.index.intake import take_in
-from neardup.index.overview import word_on
+from neardup.local.survey import survey_of
 from neardup.methods.base import REGISTRY, Method, make_method, method_class
 from neardup.model import Page, RawPage, Relation, Verdict
 from neardup.service.problems import Problem, not_found

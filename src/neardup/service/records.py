@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.model import RawPage, Relation, Skip, Source
 from neardup.pages import Limits
-from neardup.pages.fields import page_from_fields, to_bytes
+from neardup.pages.fields import page_from_fields, parse_time, to_bytes
 from neardup.pages.jsonl import read_lines
-from neardup.pages.times import parse_time
-from neardup.pages.unpack import Chunk, Chunks
+from neardup.pages.streams import Chunk, Chunks
 from neardup.service.problems import Problem
 
 BODY = "(request)"  # where pages of a request come from; nobody's id begins so

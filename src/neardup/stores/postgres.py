@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from neardup.errors import MissingExtraError, StoreError, UsageError
-from neardup.stores.connection import Row
-from neardup.stores.schema import STEPS, migrate
+from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
 try:

@@ -1,11 +1,40 @@
-"""The tables of a store, and the steps from one version of them to the next."""
+"""What a session asks of a database, so that its SQL is written once.
+
+Statements are written with `?` for a value and `IN (?*)` for a list of values; each database
+translates them.
+
+The tables of a store, and the steps from one version of them to the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 from neardup.errors import StoreError
-from neardup.stores.connection import Connection
+
+Row = tuple[Any, ...]
+Values = Sequence[int] | Sequence[str]
+
+
+class Connection(Protocol):
+    """A connection inside a transaction."""
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """The rows that a query gives."""
+
+    def run(self, sql: str, *values: object) -> None:
+        """Run one statement."""
+
+    def run_many(self, sql: str, rows: Iterable[Row]) -> None:
+        """Run one statement for each row."""
+
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        """Add rows that are not there yet, the quickest way there is."""
+
+    def bytes_of(self, table: str) -> int:
+        """What a table takes on disk with its indexes."""
+
 
 # What each table is for, in the words of `Index.sizes`.
 PARTS = {

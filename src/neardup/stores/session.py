@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from neardup.stores.connection import Connection, Row
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
-from neardup.stores.schema import PARTS
+from neardup.stores.schema import PARTS, Connection, Row
 
 Content = Literal["texts", "features", "surveys"]
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neardup.errors import StoreError, UsageError
-from neardup.stores.connection import Row
-from neardup.stores.schema import STEPS, migrate
+from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
 Result = TypeVar("Result")

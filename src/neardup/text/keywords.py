@@ -20,7 +20,7 @@ import stopwordsiso
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.text.normalise import fold_batch
+from neardup.text.tokens import fold_batch
 
 # stopwordsiso's English list has 1,298 words, "information", "site" and "index" among them, which
 # the papers list as keywords. This is the hundred and some that say nothing, as the papers have.

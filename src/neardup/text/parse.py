@@ -23,14 +23,14 @@ import xxhash
 
 from neardup.kernels import scan_meta
 from neardup.kernels.scan import Scan, Scanner
-from neardup.kernels.scripts import count_scripts
 from neardup.kernels.sentences import count_sentences
+from neardup.kernels.utf8 import count_scripts
 from neardup.model import Block, BlockKind, Page, RawPage, Region
-from neardup.pages.url import host
+from neardup.pages.urls import host
 from neardup.schemas import PAGES
 from neardup.text import metadata
 from neardup.text.charset import to_utf8
-from neardup.text.scripts import main_script
+from neardup.text.metadata import main_script
 
 
 def parse(raws: Sequence[RawPage], *, alt_texts: bool = False) -> pa.RecordBatch:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.candidates.grouping import (
+from neardup.kernels.grouping import connected_components
+from neardup.rules.candidates import (
     HOT,
     REACH,
     added_up,
@@ -18,7 +19,6 @@ from neardup.candidates.grouping import (
     unpacked,
     without_most_chance_pairs,
 )
-from neardup.kernels.union_find import connected_components
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
 

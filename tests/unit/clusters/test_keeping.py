@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.clusters.keeping import POLICIES, choose_kept
 from neardup.errors import UsageError
+from neardup.rules.keeping import POLICIES, choose_kept
 
 DAY = [datetime(2024, 5, day, tzinfo=UTC) for day in range(1, 5)]
 
@@ -61,7 +61,7 @@ def test_canonical_takes_the_page_that_the_others_name() -> None:
 
 
 def canonical(url: str) -> str:
-    from neardup.pages.url import canonicalise
+    from neardup.pages.urls import canonicalise
 
     return canonicalise(url)
 

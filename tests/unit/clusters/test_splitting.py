@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.clusters.splitting import APART, centred_clusters
+from neardup.rules.clusters import APART, centred_clusters
 
 Rows = NDArray[np.int64]
 

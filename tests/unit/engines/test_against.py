@@ -10,7 +10,7 @@ import pytest
 
 from neardup import InputError, Result, UsageError
 from neardup import dedup as dedup_by_default
-from neardup.engines.reclustering import recluster
+from neardup.local.runs import recluster
 from neardup.schemas import FORMAT
 from sample_pages import html, sample_records, write_jsonl
 

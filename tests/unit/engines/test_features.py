@@ -8,12 +8,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines.budget import key_ranges
-from neardup.engines.features import features_in_memory, mapped_features
-from neardup.engines.featuring import add_up
-from neardup.engines.progress import Silent
-from neardup.engines.stages import Stage
-from neardup.engines.work import Parts, in_order_of_keys, within_keys
+from neardup.local.features import features_in_memory, mapped_features
+from neardup.local.run import Silent, Stage, key_ranges
+from neardup.local.survey import add_up
+from neardup.local.work import Parts, in_order_of_keys, within_keys
 from neardup.methods.base import Survey
 from neardup.schemas import COUNTS, KEYS
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines.features import Features
-from neardup.engines.gathered_lists import lists_of_numbers
+from neardup.arrays import lists_of_numbers
+from neardup.local.features import Features
 
 NUMBERS = {"bytes": pa.uint8(), "words": pa.uint32(), "shares": pa.float64()}
 LISTS = [(name, pa.list_(kind)) for name, kind in NUMBERS.items()]

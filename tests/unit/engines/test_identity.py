@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from neardup.engines.identity import settle_identities
 from neardup.model import SkipReason
+from neardup.rules.identity import settle_identities
 from neardup.schemas import PAGES
 
 NAMES = ["id", "again", "time", "digest", "source", "record"]

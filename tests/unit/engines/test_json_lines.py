@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines import json_lines
-from neardup.engines.output import CLUSTERS, PAIRS, SKIPPED
+from neardup.local import result
+from neardup.local.result import CLUSTERS, PAIRS, SKIPPED
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     ['"', "\\", "\n\t\x00", "茶", "𠮷", "https://example.org/?a=1&b=2"]
@@ -50,10 +50,10 @@ def test_what_is_json_already_goes_in_as_it_is() -> None:
 def test_large_batches_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = pa.record_batch({"a": [str(number) for number in range(1000)]})
     whole = written(batch)
-    monkeypatch.setattr(json_lines, "LARGEST", 64)
-    assert len(list(json_lines.json_lines(batch))) > 10
+    monkeypatch.setattr(result, "LARGEST", 64)
+    assert len(list(result.json_lines(batch))) > 10
     assert written(batch) == whole
 
 
 def written(batch: pa.RecordBatch, ready: tuple[str, ...] = ()) -> str:
-    return b"".join(json_lines.json_lines(batch, ready)).decode()
+    return b"".join(result.json_lines(batch, ready)).decode()

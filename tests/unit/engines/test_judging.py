@@ -10,12 +10,17 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from neardup.engines import judging
-from neardup.engines.features import Features, features_in_memory, mapped_features
-from neardup.engines.judging import PairJudge, blocks, judge_in_steps
-from neardup.engines.progress import Silent
-from neardup.engines.stages import Stage
-from neardup.engines.work import Parts
+from neardup.local import features as module
+from neardup.local.features import (
+    Features,
+    PairJudge,
+    blocks,
+    features_in_memory,
+    judge_in_steps,
+    mapped_features,
+)
+from neardup.local.run import Silent, Stage
+from neardup.local.work import Parts
 from neardup.methods.base import Places
 
 SCHEMA = pa.schema([("page", pa.int64()), ("numbers", pa.list_(pa.int64()))])
@@ -54,10 +59,10 @@ def mapped(tmp_path: Path) -> Features:
 @pytest.mark.parametrize("in_place", [told_in_place, None])
 @pytest.mark.parametrize("rows", [2, 12, 1000])  # less than a block, two blocks, everything
 def test_blocks_of_pairs(
-    monkeypatch: pytest.MonkeyPatch, mapped: Features, in_place: judging.InPlace | None, rows: int
+    monkeypatch: pytest.MonkeyPatch, mapped: Features, in_place: module.InPlace | None, rows: int
 ) -> None:
-    monkeypatch.setattr("neardup.engines.features.FEWEST_ROWS", rows)
-    monkeypatch.setattr(judging, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr("neardup.local.features.FEWEST_ROWS", rows)
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 3)
     judge = PairJudge(told, in_place)
     found = []
     for block in blocks(mapped, LEFT, RIGHT, memory=1):
@@ -70,7 +75,7 @@ def test_blocks_of_pairs(
 def test_features_that_fit_are_not_copied(
     monkeypatch: pytest.MonkeyPatch, mapped: Features
 ) -> None:
-    monkeypatch.setattr(judging, "PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 5)
     for features in (features_in_memory(batch(range(PAGES))), mapped):
         for block in blocks(features, LEFT, RIGHT, 10**9):
             assert block.features.batches is features.batches
@@ -79,8 +84,8 @@ def test_features_that_fit_are_not_copied(
 
 
 def test_pairs_are_judged_in_steps_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.engines.features.FEWEST_ROWS", 2)
-    monkeypatch.setattr(judging, "JUDGED_BYTES", 1)
+    monkeypatch.setattr("neardup.local.features.FEWEST_ROWS", 2)
+    monkeypatch.setattr(module, "JUDGED_BYTES", 1)
     features = features_in_memory(batch(range(PAGES)))
     sizes: list[int] = []
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines.packed_lists import pack, unpack
+from neardup.arrays import pack, unpack
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=5), min_size=1, max_size=8)

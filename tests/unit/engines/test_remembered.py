@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.engines import remembered
-from neardup.engines.features import Features
-from neardup.engines.parsing import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
-from neardup.engines.remembered import read_remembered, write_remembered
-from neardup.engines.work import Parts
+from neardup.local import prior
+from neardup.local.corpus import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
+from neardup.local.features import Features
+from neardup.local.prior import read_remembered, write_remembered
+from neardup.local.work import Parts
 from page_batches import page_batch
 
 SCHEMA = pa.schema(
@@ -44,7 +44,7 @@ def spilled(folder: Path) -> Spilled:
 def test_features_come_back_in_the_order_of_pages(
     tmp_path: Path, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(prior, "ROWS_AT_ONCE", rows_at_once)
     numbers = [np.array([8, 0, 5]), np.array([], np.int64), np.array([1, 7, 2, 3, 6, 4])]
     batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
     features = Features(SCHEMA, batches, numbers)

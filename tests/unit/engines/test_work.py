@@ -6,10 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from neardup.engines.progress import Silent
-from neardup.engines.stages import Stage
-from neardup.engines.work import Parts, read_part, work_folder
 from neardup.errors import OutputError
+from neardup.local.run import Silent, Stage
+from neardup.local.work import Parts, read_part, work_folder
 
 SCHEMA = pa.schema([("number", pa.int64()), ("name", pa.string())])
 

@@ -7,9 +7,8 @@ import pytest
 
 from neardup.config import OptionInfo
 from neardup.errors import UsageError
-from neardup.evaluate.choosing import choose
-from neardup.evaluate.counts import Counts
-from neardup.evaluate.thresholds import THRESHOLDS, threshold_options, values_to_try
+from neardup.evaluation.metrics import Counts
+from neardup.evaluation.tuning import THRESHOLDS, choose, threshold_options, values_to_try
 from neardup.methods.base import REGISTRY
 
 

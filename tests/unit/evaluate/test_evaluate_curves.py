@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from neardup.engines.result import Result
-from neardup.evaluate.curves import curve
-from neardup.evaluate.truth import ClusterTruth
+from neardup.evaluation.metrics import curve
+from neardup.evaluation.sets import ClusterTruth
+from neardup.local.result import Result
 
 TRUTH = ClusterTruth({"a": "1", "b": "1", "c": "2", "d": "2"}, dict.fromkeys("abcd", "original"))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neardup.errors import UsageError
-from neardup.evaluate.floors import Floor, broken, raised, read_floors, write_floors
+from neardup.evaluation.floors import Floor, broken, raised, read_floors, write_floors
 
 
 def results(f1: float) -> dict[str, dict[str, dict[str, Any]]]:

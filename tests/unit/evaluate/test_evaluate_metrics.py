@@ -19,9 +19,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
 from neardup.errors import InputError
-from neardup.evaluate.counts import Counts, count, number_labels
-from neardup.evaluate.metrics import intervals, rates, redraw, score
-from neardup.evaluate.truth import LEFT_OUT, ClusterTruth, PairTruth
+from neardup.evaluation.metrics import Counts, count, intervals, number_labels, rates, redraw, score
+from neardup.evaluation.sets import LEFT_OUT, ClusterTruth, PairTruth
 
 SCORER = Path(__file__).parents[4] / "shared" / "tools" / "score.py"
 KINDS = ["original", "mirror", "edited", "excerpt", "partial", ""]

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import UsageError
-from neardup.evaluate.papers import EXPERIMENTS
-from neardup.evaluate.reproducing import _falls_short, cells, reproduce
-from neardup.evaluate.running import Contender
+from neardup.evaluation.papers import EXPERIMENTS, _falls_short, cells, reproduce
+from neardup.evaluation.runs import Contender
 
 
 def test_the_experiments_have_the_papers_sizes_and_known_methods() -> None:

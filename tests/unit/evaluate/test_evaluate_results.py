@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neardup.evaluate.charts import charts_possible, draw_charts
-from neardup.evaluate.results import write_page, write_tables
+from neardup.evaluation.charts import charts_possible, draw_charts
+from neardup.evaluation.runs import write_page, write_tables
 
 CURVE = {
     "thresholds": [0.0, 0.5, 1.0],

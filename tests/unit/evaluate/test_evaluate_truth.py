@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import InputError
-from neardup.evaluate.truth import ClusterTruth, PairTruth, read_set, read_truth
+from neardup.evaluation.sets import ClusterTruth, PairTruth, read_set, read_truth
 
 
 def labels(folder: Path, text: str, name: str = "truth.csv") -> Path:

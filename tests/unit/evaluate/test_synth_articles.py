@@ -9,11 +9,17 @@ import opencc
 import pytest
 import xxhash
 
-from neardup.evaluate.synth.articles import Article, write_article
-from neardup.evaluate.synth.draws import Draws, zipf_table
-from neardup.evaluate.synth.language import TABLE, language
-from neardup.evaluate.synth.reprints import merge, reprint
-from neardup.evaluate.synth.scripts import SIMPLIFIED, TRADITIONAL, to_traditional
+from neardup.evaluation.synth.articles import (
+    SIMPLIFIED,
+    TRADITIONAL,
+    Article,
+    merge,
+    reprint,
+    to_traditional,
+    write_article,
+)
+from neardup.evaluation.synth.draws import Draws, zipf_table
+from neardup.evaluation.synth.language import TABLE, language
 
 LANGUAGES = ("en", "zh")
 PINNED = [2929895902352875634, 7133024865855965221]

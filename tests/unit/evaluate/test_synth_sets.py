@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neardup.engines.reading import read_pages
+from neardup.api import read_pages
 from neardup.errors import OutputError, UsageError
-from neardup.evaluate.synth import synth, write_set
-from neardup.evaluate.synth.plan import KINDS, REPRINTS, make_plan
-from neardup.evaluate.synth.sites import LAYOUTS, make_site, make_theme
+from neardup.evaluation.synth import synth, write_set
+from neardup.evaluation.synth.layouts import LAYOUTS, make_site, make_theme
+from neardup.evaluation.synth.plan import KINDS, REPRINTS, make_plan
 from neardup.model import Page
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.methods.base import Places, evidence_json
-from neardup.methods.own_text.evidence import evidence
-from neardup.methods.own_text.verdict import RELATIONS, Measured
+from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence
 from neardup.model import Relation
 
 # Many shares are half-way between two numbers of four places, or of two, or a hair beside it.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engines.featuring import survey_of
+from neardup.local.survey import survey_of
 from neardup.methods.base import Survey
 from neardup.model import Region, Relation, Verdict
 from own_text_pages import METHOD, WORDS, article, form, judged, on_site, pair_in

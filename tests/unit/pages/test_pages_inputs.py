@@ -201,7 +201,7 @@ def test_importing_and_reading_stay_light(tmp_path: Path) -> None:
     write(tmp_path, a_html="<p>x", b_jsonl='{"text": "x"}')
     heavy = "numba numpy pyarrow fastwarc fsspec zstandard brotli isal"
     code = (
-        "import sys; from neardup.pages import read; import neardup.pages.url\n"
+        "import sys; from neardup.pages import read; import neardup.pages.urls\n"
         f"assert len(list(read([{str(tmp_path)!r}]))) == 2\n"
         f"print([name for name in {heavy.split()!r} if name in sys.modules])"
     )

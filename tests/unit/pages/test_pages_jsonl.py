@@ -14,7 +14,7 @@ import zstandard
 from neardup.model import RawPage, Skip
 from neardup.pages import Limits, read
 from neardup.pages.jsonl import read_lines
-from neardup.pages.unpack import chunks
+from neardup.pages.streams import chunks
 
 
 def read_text(tmp_path: Path, *lines: str, limits: Limits | None = None) -> list[RawPage | Skip]:

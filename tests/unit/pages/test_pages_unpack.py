@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.model import SkipReason
-from neardup.pages.codings import inflate_bounded
-from neardup.pages.unpack import Chunk, chunks
+from neardup.pages.http import inflate_bounded
+from neardup.pages.streams import Chunk, chunks
 
 
 class Pipe(io.BytesIO):

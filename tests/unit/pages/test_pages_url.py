@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.pages.url import believable_canonical, canonicalise, host, same_url, site
+from neardup.pages.urls import believable_canonical, canonicalise, host, same_url, site
 
 
 @pytest.mark.parametrize(

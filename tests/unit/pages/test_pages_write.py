@@ -17,7 +17,7 @@ import pytest
 from neardup.errors import OutputError
 from neardup.model import RawPage, Source
 from neardup.pages import read
-from neardup.pages.write import writer_for
+from neardup.pages.writers import writer_for
 from unit.pages.archive_bytes import HTML, arc, http, packed, record
 
 URL = "http://site.example/a"

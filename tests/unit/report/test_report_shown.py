@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.figures import percent, plural, size
-from neardup.report.shared_ends import against
-from neardup.report.visible import shortened, visible
+from neardup.report.figures import against, percent, plural, shortened, size, visible
 
 
 @pytest.mark.parametrize(

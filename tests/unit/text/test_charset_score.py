@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neardup.text.charset_score import score
+from neardup.text.charset import score
 
 CHINESE = "政府网今日发布消息，会议研究部署进一步扩大内需的政策措施。"
 RUSSIAN = "Сегодня правительство объявило о новых мерах поддержки экономики"

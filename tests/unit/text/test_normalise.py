@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.text.normalise import fold_batch, fold_text, string_buffers
+from neardup.text.tokens import fold_batch, fold_text, string_buffers
 from unicode_text import texts
 
 

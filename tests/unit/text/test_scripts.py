@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neardup.kernels.scripts import count_scripts
-from neardup.text.scripts import language_of_script, main_script
+from neardup.kernels.utf8 import count_scripts
+from neardup.text.metadata import language_of_script, main_script
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.reference.tokens import token_hash
-from neardup.text.normalise import fold_batch
-from neardup.text.tokens import tokens, tokens_batch
+from kernels.reference.tokens import token_hash
+from neardup.text.tokens import fold_batch, tokens, tokens_batch
 from unicode_text import texts
 
 

@@ -16,7 +16,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("the Scrapy integration", "scrapy") from error
 
-from neardup.integrations.scrapy.middleware import NeardupSpiderMiddleware
-from neardup.integrations.scrapy.pipeline import NeardupPipeline
+from neardup.integrations.scrapy.middleware import NeardupPipeline, NeardupSpiderMiddleware
 
 __all__ = ["NeardupPipeline", "NeardupSpiderMiddleware"]

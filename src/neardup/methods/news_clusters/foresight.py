@@ -15,13 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.kernels.recent import pages_with_most_hits
-from neardup.methods.news_clusters.comparer import Best, Comparer
-from neardup.methods.news_clusters.content import Vectors, cosines
-from neardup.methods.news_clusters.newsroom import Newsroom
+from neardup.kernels.news import pages_with_most_hits
+from neardup.methods.news_clusters.devices import Best, Comparer, Newsroom
+from neardup.methods.news_clusters.extractor import Vectors, cosines
 from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.methods.news_clusters.page import NewsPage
-from neardup.methods.news_clusters.stores import DAY
+from neardup.methods.news_clusters.stores import DAY, NewsPage
 
 COMPARED_AT_ONCE = 1_000_000  # pairs
 

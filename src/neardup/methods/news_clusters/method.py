@@ -15,23 +15,21 @@ from neardup.kernels.sentences import count_sentences
 from neardup.kernels.shingles import document_hashes
 from neardup.kernels.tokens import token_hashes
 from neardup.methods.base import Method, State, Survey, verdicts
-from neardup.methods.news_clusters import content
+from neardup.methods.news_clusters import extractor
+from neardup.methods.news_clusters.devices import UNDECIDED, Newsroom
 from neardup.methods.news_clusters.extractor import (
     bare,
     extract,
     longest_sentences,
 )
 from neardup.methods.news_clusters.foresight import Foresight, can_foresee, foresee
-from neardup.methods.news_clusters.newsroom import UNDECIDED, Newsroom
 from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.methods.news_clusters.page import NewsPage
-from neardup.methods.news_clusters.stores import Clock
+from neardup.methods.news_clusters.stores import Clock, NewsPage
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.keywords import keyword_language, keywords
 from neardup.text.main_text import main_blocks, site_counts, story_title
-from neardup.text.normalise import fold_batch, string_buffers
-from neardup.text.tokens import tokens_batch
+from neardup.text.tokens import fold_batch, string_buffers, tokens_batch
 
 AT_ONCE = 16_384  # pages that are Python objects at a time
 NO_WORDS = pa.scalar([], pa.list_(pa.string()))
@@ -83,7 +81,7 @@ class NewsClusters(Method):
             for each in zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
         ]
         fingerprints = extract(titles, blocks, self.options)
-        vectors = content.count_words(keywords(texts, languages))
+        vectors = extractor.count_words(keywords(texts, languages))
         offsets = pa.array(vectors.offsets, pa.int32())
         columns = [
             fingerprints,
@@ -116,7 +114,7 @@ class NewsClusters(Method):
             return pa.array([""] * len(texts), pa.string())
         tokens = tokens_batch(fold_batch(texts))
         return pa.array(
-            [content.as_sequence(each.values.to_numpy()) for each in tokens], pa.string()
+            [extractor.as_sequence(each.values.to_numpy()) for each in tokens], pa.string()
         )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
@@ -156,9 +154,9 @@ class NewsClusters(Method):
         """The Comparer's value of each pair."""
         if self.options.comparison == "lcs":
             sequences = left["sequence"].to_pylist(), right["sequence"].to_pylist()
-            return content.common_subsequences(*sequences)
+            return extractor.common_subsequences(*sequences)
         rows = range(left.num_rows)
-        return content.cosines(_vectors(left), _vectors(right), rows, rows)
+        return extractor.cosines(_vectors(left), _vectors(right), rows, rows)
 
     def _verdict(
         self, enough: bool, same: bool, common: int, total: int, value: float
@@ -231,7 +229,7 @@ class NewsClusters(Method):
                 time=time,
                 fingerprints=tuple(prints),
                 title_words=tuple(title_words),
-                content=sequence or content.pack(words, vectors.counts[here]),
+                content=sequence or extractor.pack(words, vectors.counts[here]),
                 text_words=tuple(map(str, words.tolist())) if searched else (),
                 digest=f"{digest:016x}",
             )
@@ -243,9 +241,9 @@ def _digests(texts: pa.StringArray) -> pa.Array:
     return pa.array(document_hashes(*tokens))
 
 
-def _vectors(features: pa.RecordBatch) -> content.Vectors:
+def _vectors(features: pa.RecordBatch) -> extractor.Vectors:
     words, offsets = _ragged(features["words"])
-    return content.Vectors(words, features["counts"].flatten().to_numpy(), offsets)
+    return extractor.Vectors(words, features["counts"].flatten().to_numpy(), offsets)
 
 
 def _ragged(lists: pa.ListArray) -> tuple[Any, NDArray[np.int64]]:

@@ -1,4 +1,6 @@
-"""The stores: fingerprint mapping system, document mapping system, inverted table, clock.
+"""A page as the devices hand it on: what the Extractor gave, and its time.
+
+The stores: fingerprint mapping system, document mapping system, inverted table, clock.
 
 Each is a named map of a `State`, with plain data in it, in memory or in a database.
 """
@@ -6,9 +8,32 @@ Each is a named map of a `State`, with plain data in it, in memory or in a datab
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from neardup.methods.base import State
+
+
+@dataclass(frozen=True, slots=True)
+class NewsPage:
+    id: str
+    time: int  # microseconds
+    fingerprints: tuple[int, ...]  # the title's first, if it has one
+    title_words: tuple[str, ...]
+    content: str  # see `content`
+    text_words: tuple[str, ...]  # for the text search; empty otherwise
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The cluster a device found, the page that stands for it, and why."""
+
+    cluster: str
+    match: str
+    similarity: float
+    evidence: dict[str, object]
+
 
 DAY = 24 * 3600 * 1_000_000  # microseconds, the unit of every time here
 

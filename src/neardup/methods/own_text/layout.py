@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.arrays import ragged
 from neardup.kernels import lines
 from neardup.kernels.fold import fold
 from neardup.kernels.shingles import document_hashes
 from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.kernels.tokens import token_hashes
-from neardup.methods.own_text.ragged import ragged
 from neardup.model import BlockKind, Region
-from neardup.text.normalise import string_buffers
+from neardup.text.tokens import string_buffers
 
 IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
 IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))

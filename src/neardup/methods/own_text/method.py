@@ -25,16 +25,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import lists, ragged
 from neardup.kernels import key_order, own_shingles, own_text, site
 from neardup.kernels import lines as text_lines
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.methods.base import Method, Places, Survey
-from neardup.methods.own_text.evidence import evidence
 from neardup.methods.own_text.layout import Layout, have_sites, layout
 from neardup.methods.own_text.options import OwnTextOptions
-from neardup.methods.own_text.ragged import lists, ragged
-from neardup.methods.own_text.verdict import RELATIONS, Measured, measure, relations
+from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence, measure, relations
 from neardup.model import Relation
 from neardup.schemas import COUNTS, KEYS, RELATED, VERDICTS
 

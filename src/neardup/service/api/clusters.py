@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from neardup.index import Index
-from neardup.index.browsing import Sort
+from neardup.index.contents import Sort
 from neardup.service.api import problems
 from neardup.service.problems import not_found
 from neardup.service.records import ClusterList, ClusterOut, as_time, plain_id

@@ -11,8 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from neardup.index import Feedback, Index
-from neardup.index.overview import word_on
-from neardup.pages.times import format_time
+from neardup.index.contents import word_on
+from neardup.pages.fields import format_time
 from neardup.service.api import problems
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import LONGEST_ID, FeedbackIn, plain_id

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
-from neardup.pages.times import parse_time
+from neardup.pages.fields import parse_time
 from neardup.service.api import problems
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import (

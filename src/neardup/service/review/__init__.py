@@ -6,12 +6,12 @@ from fastapi import APIRouter
 
 from neardup.service.review import (
     api_docs,
-    assets,
     clusters,
     compare,
     feedback,
     overview,
     pairs,
+    rendering,
     sessions,
     stored_pages,
 )
@@ -21,7 +21,7 @@ def review_routes() -> APIRouter:
     """All routes of the review pages; the API's description leaves them out."""
     router = APIRouter(include_in_schema=False)
     modules = (
-        assets,
+        rendering,
         sessions,
         overview,
         clusters,

@@ -10,8 +10,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from neardup.index import Answer, Event, Feedback, Index, StoredPage
-from neardup.index.browsing import Sort
-from neardup.index.overview import reasons, said_within
+from neardup.index.contents import Sort, reasons, said_within
 from neardup.service.problems import not_found
 from neardup.service.records import as_time, plain_id
 from neardup.service.review.rendering import render

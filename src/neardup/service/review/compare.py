@@ -11,7 +11,7 @@ from starlette.responses import Response
 from neardup.index import Index
 from neardup.model import RawPage, Source
 from neardup.pages.fields import to_bytes
-from neardup.pages.url import host
+from neardup.pages.urls import host
 from neardup.service.comparing import ALL, Comparison, Side, compare
 from neardup.service.problems import Problem
 from neardup.service.records import BODY, plain_id

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from neardup.index import Feedback, Index, StoredPage
-from neardup.index.overview import word_on
+from neardup.index.contents import word_on
 from neardup.model import Verdict
 from neardup.service.comparing import ALL, compare
 from neardup.service.problems import Problem, not_found

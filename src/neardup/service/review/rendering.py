@@ -1,23 +1,75 @@
-"""Templates into pages. All that comes from pages is escaped, and made visible."""
+"""Style and script, each one file named by its content, so that browsers may keep them.
+
+Templates into pages. All that comes from pages is escaped, and made visible.
+
+A problem as a page, for people; programs get it as JSON.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from fastapi import APIRouter, HTTPException, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
+from neardup.report import document
 from neardup.report.charts import meter
-from neardup.report.figures import percent, size
+from neardup.report.figures import percent, shortened, size, visible
 from neardup.report.listing import LONGEST_NAME, LONGEST_TITLE
-from neardup.report.visible import shortened, visible
-from neardup.service.review.assets import SCRIPT, STYLE
-from neardup.service.review.language import NAMES
-from neardup.service.review.visits import Visit
+from neardup.service.problems import not_found
+from neardup.service.review.visits import NAMES, Visit, visit_of
+
+router = APIRouter()
+HERE = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages load from here."""
+
+    path: str
+    media_type: str
+    content: bytes
+
+
+def _asset(kind: str, media_type: str, files: list[Path]) -> Asset:
+    content = b"\n".join(file.read_bytes() for file in files)
+    name = hashlib.sha256(content).hexdigest()[:16]
+    return Asset(f"/static/{name}.{kind}", media_type, content)
+
+
+STYLE = _asset(
+    "css",
+    "text/css",
+    [*(document.ASSETS / name for name in document.STYLES), HERE / "service.css"],
+)
+SCRIPT = _asset("js", "text/javascript", [HERE / "service.js"])
+_ASSETS = {asset.path: asset for asset in (STYLE, SCRIPT)}
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@router.get("/static/{name}")
+async def asset(name: str) -> Response:
+    """A file by its name."""
+    found = _ASSETS.get(f"/static/{name}")
+    if found is None:
+        raise not_found("there is no such file")
+    return Response(found.content, media_type=found.media_type, headers={"Cache-Control": FOR_EVER})
+
+
+@router.get("/favicon.ico")
+async def icon() -> Response:
+    """None; browsers ask."""
+    return Response(status_code=204, headers={"Cache-Control": FOR_EVER})
+
 
 RELATIONS = {
     "same": "same text",
@@ -122,3 +174,28 @@ def _environment() -> Environment:
 
 
 _ENVIRONMENT = _environment()
+
+
+FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page."""
+    if request.url.path.startswith(FOR_PROGRAMS):
+        return False
+    return "text/html" in request.headers.get("accept", "")
+
+
+def error_page(request: Request, problem: HTTPException) -> Response:
+    """What went wrong, in words."""
+    response = render(
+        visit_of(request),
+        "error.html",
+        problem.status_code,
+        phrase=HTTPStatus(problem.status_code).phrase,
+        code=problem.status_code,
+        detail=str(problem.detail),
+        number=request.scope.get("request_id", ""),
+    )
+    response.headers.update(problem.headers or {})
+    return response

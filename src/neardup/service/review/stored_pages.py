@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import RedirectResponse, Response
 
 from neardup.index import Answer, Index, StoredPage
-from neardup.index.overview import reasons
+from neardup.index.contents import reasons
 from neardup.model import Page
 from neardup.service.problems import not_found
 from neardup.service.records import LONGEST_ID, plain_id

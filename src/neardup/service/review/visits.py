@@ -1,12 +1,18 @@
-"""Somebody looking at a review page: language, rights, and the secret of their forms."""
+"""English and Chinese. The English words are the names of all others.
+
+Somebody looking at a review page: language, rights, and the secret of their forms.
+"""
 
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Depends, Request
@@ -14,9 +20,50 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from neardup.service.problems import Problem
-from neardup.service.review.language import Language, language_of, translator
 from neardup.service.service import Service, service_of
 from neardup.service.tokens import SESSION_SECONDS, Access
+
+Language = Literal["en", "zh"]
+NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
+CHINESE: dict[str, str] = json.loads(
+    (Path(__file__).parent / "translations" / "zh.json").read_text(encoding="utf-8")
+)
+
+
+def language_of(chosen: str | None, accepted: str) -> Language:
+    """The language that was chosen, or the first one that a browser asks for and there is."""
+    for name in NAMES:
+        if chosen == name:
+            return name
+    for wanted in _by_weight(accepted):
+        if wanted.startswith("zh"):
+            return "zh"
+        if wanted.startswith("en"):
+            return "en"
+    return "en"
+
+
+def _by_weight(accepted: str) -> list[str]:
+    weighted = []
+    for place, part in enumerate(accepted.lower().split(",")[:20]):
+        name, _, weight = part.strip().partition(";q=")
+        try:
+            weighted.append((-float(weight or 1), place, name))
+        except ValueError:
+            continue
+    return [name for _, _, name in sorted(weighted)]
+
+
+@cache
+def translator(language: Language) -> Callable[..., str]:
+    """A function from English words, with places for values, to those of the language."""
+
+    def translate(words: str, **values: object) -> str:
+        found = CHINESE.get(words, words) if language == "zh" else words
+        return found.format(**values) if values else found
+
+    return translate
+
 
 SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
 MOST_FIELDS = 20

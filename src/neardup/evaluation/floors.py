@@ -1,0 +1,112 @@
+"""Floors: what a method must reach on a set, kept in a file that only goes up by itself.
+
+    [reprints-en.own-text]
+    f1 = 0.97
+    highest = 0.98                    # the highest floor there was
+    reason = "why it was lowered"     # needed when f1 is below highest
+
+A method without a floor may have any score. Floors are rounded down, and a little is left for
+chance, so that a floor does not break on noise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neardup.config import read_toml
+from neardup.errors import UsageError
+from neardup.local.result import writing
+
+MARGIN = 0.005  # below the score measured
+Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set, method, scores
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What one method must reach on one set."""
+
+    f1: float
+    highest: float
+    reason: str = ""
+
+
+Floors = dict[tuple[str, str], Floor]  # by set and method
+
+
+def read_floors(path: Path) -> Floors:
+    """The floors of a file; one that was lowered without a reason is an error."""
+    floors: Floors = {}
+    for name, methods in read_toml(path).items():
+        for method, fields in _table(path, name, methods).items():
+            floors[name, method] = _floor(path, f"[{name}.{method}]", fields)
+    return floors
+
+
+def _table(path: Path, name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}: {name!r} must be a table of methods: [{name}.METHOD]")
+    return value
+
+
+def _floor(path: Path, place: str, fields: object) -> Floor:
+    known = {"f1", "highest", "reason"}
+    if not isinstance(fields, dict) or not set(fields) <= known or "f1" not in fields:
+        raise UsageError(f"{path}, {place}: a floor has f1, highest and, when lowered, reason")
+    f1: Any = fields["f1"]
+    highest: Any = fields.get("highest", f1)
+    if not all(isinstance(each, int | float) and 0 <= each <= 1 for each in (f1, highest)):
+        raise UsageError(f"{path}, {place}: f1 and highest are numbers from 0 to 1")
+    reason = str(fields.get("reason", "")).strip()
+    if f1 < highest and not reason:
+        raise UsageError(f"{path}, {place}: lowered from {highest} to {f1} without a reason")
+    return Floor(float(f1), float(highest), reason)
+
+
+def broken(floors: Floors, results: Results) -> list[str]:
+    """A line for each method that is below its floor, or failed, on the sets measured."""
+    lines = []
+    for (name, method), floor in floors.items():
+        scores = results.get(name, {}).get(method)
+        if scores is None:
+            continue
+        if "error" in scores:
+            lines.append(f"{method} on {name}: {scores['error']}; its floor is {floor.f1}")
+        elif scores["f1"] < floor.f1:
+            lines.append(f"{method} on {name}: F1 {scores['f1']} is below its floor {floor.f1}")
+    return lines
+
+
+def raised(floors: Floors, results: Results) -> Floors:
+    """The floors that the results allow, where they are higher, and those there were."""
+    found = dict(floors)
+    for name, methods in results.items():
+        for method, scores in methods.items():
+            if "error" in scores:
+                continue
+            allowed = max(math.floor((scores["f1"] - MARGIN) * 1000) / 1000, 0.0)
+            before = floors.get((name, method))
+            if before is None or allowed > before.f1:
+                highest = max(allowed, before.highest if before else 0.0)
+                lowered = before.reason if before and allowed < highest else ""
+                found[name, method] = Floor(allowed, highest, lowered)
+    return found
+
+
+def write_floors(path: Path, floors: Floors) -> None:
+    """The file, by set and method."""
+    lines = []
+    for (name, method), floor in sorted(floors.items()):
+        lines.append(f"[{_key(name)}.{_key(method)}]\nf1 = {floor.f1}\nhighest = {floor.highest}")
+        if floor.reason:
+            lines[-1] += f"\nreason = {json.dumps(floor.reason, ensure_ascii=False)}"
+    with writing(path):
+        path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _key(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,332 @@
+"""What a clustering gets right, counted by unit: an article, or a labelled pair.
+
+Precision is found / said and recall found / true, summed over units. A false pair belongs to two
+articles and counts half for each; so sums over all units are the plain pair counts, and units can
+be drawn again (bootstrap) or left out (cross-validation) as a whole.
+
+Scores of a clustering against the truth.
+
+How precision and recall move with the threshold, from the judged pairs of one run.
+
+As in `recluster`, verdicts that go by similarity (near, overlap, different) are made anew at each
+threshold; the others stay. Only pairs that were candidates can join, so far below the method's
+own threshold a curve says less than a run would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+from neardup.evaluation.sets import ClusterTruth, PairTruth, Truth
+from neardup.kernels.grouping import connected_components
+from neardup.local.result import Result
+from neardup.local.runs import BY_SIMILARITY
+from neardup.methods.base import method_class
+
+Numbers = NDArray[np.int64]
+Amounts = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Pairs found, said and true, by unit."""
+
+    found: Amounts
+    said: Amounts
+    true: Amounts
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The judged pages as numbers: the article and the cluster of each."""
+
+    articles: Numbers
+    clusters: Numbers
+    kinds: NDArray[np.object_]
+
+
+def number_labels(truth: ClusterTruth, clusters: Mapping[str, str]) -> Labels:
+    """Pages that a clustering does not have are alone."""
+    judged = truth.judged
+    articles = _numbers([truth.articles[page] for page in judged])
+    placed = _numbers([clusters.get(page, "") for page in judged])
+    absent = np.array([page not in clusters for page in judged], bool)
+    placed[absent] = placed.max(initial=0) + 1 + np.arange(absent.sum())
+    kinds = np.array([truth.kinds[page] or "original" for page in judged], object)
+    return Labels(articles, placed, kinds)
+
+
+def _numbers(names: list[str]) -> Numbers:
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(name, len(known)) for name in names], np.int64)
+
+
+def count(truth: Truth, clusters: Mapping[str, str]) -> Counts:
+    """The counts of a clustering (page to cluster) by unit of the truth."""
+    if isinstance(truth, PairTruth):
+        return _count_pairs(truth, clusters)
+    return count_labels(number_labels(truth, clusters))
+
+
+def _count_pairs(truth: PairTruth, clusters: Mapping[str, str]) -> Counts:
+    said = np.array([_together(clusters, a, b) for a, b in truth.pairs], bool)
+    true = np.array(truth.labels, bool)
+    return Counts((said & true).astype(float), said.astype(float), true.astype(float))
+
+
+def _together(clusters: Mapping[str, str], a: str, b: str) -> bool:
+    return a in clusters and b in clusters and clusters[a] == clusters[b]
+
+
+def count_labels(labels: Labels) -> Counts:
+    """Counts by article."""
+    if not labels.articles.size:
+        nothing = np.empty(0)
+        return Counts(nothing, nothing, nothing)
+    articles = int(labels.articles.max()) + 1
+    sizes = np.bincount(labels.articles, minlength=articles)
+    (cell_article, cell_cluster), in_cell = cells(labels.articles, labels.clusters)
+    in_cluster = np.bincount(labels.clusters)[cell_cluster]
+    found: Amounts = np.bincount(cell_article, pairs_of(in_cell), articles).astype(float)
+    false = np.bincount(cell_article, in_cell * (in_cluster - in_cell) / 2, articles)
+    return Counts(found, found + false, pairs_of(sizes))
+
+
+def cells(left: Numbers, right: Numbers) -> tuple[tuple[Numbers, Numbers], Numbers]:
+    """The combinations that occur, and how often each does."""
+    width = int(right.max(initial=0)) + 1
+    codes, sizes = np.unique(left * width + right, return_counts=True)
+    return (codes // width, codes % width), sizes
+
+
+def pairs_of(sizes: Numbers) -> Amounts:
+    """The number of pairs among so many."""
+    counted: Amounts = sizes * (sizes - 1) / 2.0
+    return counted
+
+
+REDRAWS = 1000
+
+
+def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
+    """All scores of a clustering (page to cluster), rounded as people read them.
+
+    The pairwise ones are those of the labelled sets' own scorer: pages of kind excerpt or partial
+    are left out of the pair counts, and a page that the clustering lacks is alone.
+    """
+    _check_known(truth, clusters)
+    counts = count(truth, clusters)
+    scores = {**pairwise(counts), "intervals": intervals(counts)}
+    if isinstance(truth, PairTruth):
+        return {**scores, "labelled_pairs": len(truth.pairs)}
+    labels = number_labels(truth, clusters)
+    return {
+        **scores,
+        "recall_by_kind": recall_by_kind(labels),
+        "by_page": by_page(labels),
+        "b_cubed": b_cubed(labels),
+        "adjusted_rand": round(adjusted_rand(labels), 4),
+        "largest_cluster": _largest(truth.judged, clusters),
+    }
+
+
+def _check_known(truth: Truth, clusters: Mapping[str, str]) -> None:
+    if isinstance(truth, PairTruth):
+        return
+    unknown = sorted(set(clusters) - set(truth.articles))
+    if unknown:
+        raise InputError(f"{len(unknown)} pages are not in the truth, such as {unknown[0]!r}")
+
+
+def pairwise(counts: Counts) -> dict[str, Any]:
+    """Precision, recall and F1 over pairs."""
+    found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
+    precision, recall, f1 = (float(each) for each in rates(found, said, true))
+    return {
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(f1, 4),
+        "true_pairs": round(true),
+        "said_pairs": round(said),
+    }
+
+
+def rates(found: Any, said: Any, true: Any) -> tuple[Any, Any, Any]:
+    """Precision, recall and F1 of pair counts, number by number; nothing said is no mistake."""
+    found, said, true = (np.asarray(each, float) for each in (found, said, true))
+    precision = np.divide(found, said, out=np.ones_like(found), where=said > 0)
+    recall = np.divide(found, true, out=np.ones_like(found), where=true > 0)
+    both = precision + recall
+    f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
+    return precision, recall, f1
+
+
+def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
+    """95 % bootstrap intervals of precision, recall and F1: units drawn again, with repeats."""
+    if not counts.true.size:
+        return {}
+    drawn = rates(*redraw(np.stack([counts.found, counts.said, counts.true], axis=1), seed).T)
+    return {
+        name: [round(float(bound), 4) for bound in np.percentile(values, [2.5, 97.5])]
+        for name, values in zip(("precision", "recall", "f1"), drawn, strict=True)
+    }
+
+
+def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+    """Sums of the units' columns over REDRAWS samples of as many units, with repeats.
+
+    Units with the same counts are drawn together, so the work does not grow with the set.
+    """
+    kinds, sizes = np.unique(units, axis=0, return_counts=True)
+    random = np.random.default_rng(seed)
+    times = random.multinomial(len(units), sizes / len(units), REDRAWS)
+    sums: NDArray[np.float64] = times @ kinds
+    return sums
+
+
+def recall_by_kind(labels: Labels) -> dict[str, float]:
+    """Of the true pairs with a page of a kind, the share that was found.
+
+    A pair of two originals counts for `original`; any other for each kind in it but that.
+    """
+    width = int(labels.clusters.max(initial=0)) + 1
+    _, together = np.unique(labels.articles * width + labels.clusters, return_inverse=True)
+    recalls = {}
+    for kind in sorted(set(labels.kinds.tolist())):
+        of_kind, only = labels.kinds == kind, kind == "original"
+        if true := _pairs_with(labels.articles, of_kind, only=only):
+            recalls[kind] = round(_pairs_with(together, of_kind, only=only) / true, 3)
+    return recalls
+
+
+def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: bool) -> int:
+    """Pairs within a group with at least one page of the kind, or with nothing else."""
+    inside = np.bincount(groups[of_kind], minlength=int(groups.max(initial=0)) + 1)
+    if only:
+        return int(pairs_of(inside).sum())
+    sizes = np.bincount(groups, minlength=inside.size)
+    return int((pairs_of(sizes) - pairs_of(sizes - inside)).sum())
+
+
+def by_page(labels: Labels) -> dict[str, float]:
+    """Precision and recall over the pages that would be dropped, all of a cluster but one.
+
+    Right are those dropped for another page of their article; there are as many to drop as pages
+    beyond the first of each article. So some papers count. (As links, it is the MUC score.)
+    """
+    (article, cluster), _ = cells(labels.articles, labels.clusters)
+    pages, kept_rightly = labels.articles.size, article.size
+    right, dropped = pages - kept_rightly, pages - np.unique(cluster).size
+    to_drop = pages - np.unique(article).size
+    precision, recall, f1 = (float(each) for each in rates(right, dropped, to_drop))
+    return {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
+
+
+def b_cubed(labels: Labels) -> dict[str, float]:
+    """Precision and recall page by page: of a page's cluster, and of its article."""
+    (article, cluster), sizes = cells(labels.articles, labels.clusters)
+    pages = max(labels.articles.size, 1)
+    of_article, of_cluster = np.bincount(labels.articles), np.bincount(labels.clusters)
+    precision = float((sizes**2 / of_cluster[cluster]).sum() / pages)
+    recall = float((sizes**2 / of_article[article]).sum() / pages)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(f1, 4),
+    }
+
+
+def adjusted_rand(labels: Labels) -> float:
+    """The Rand index, 0 for chance and 1 for a perfect clustering."""
+    counts = count_labels(labels)
+    found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
+    everything = float(pairs_of(np.array([labels.articles.size])).sum())
+    if said == true == found or not everything:
+        return 1.0
+    expected = said * true / everything
+    return (found - expected) / ((said + true) / 2 - expected)
+
+
+def _largest(judged: list[str], clusters: Mapping[str, str]) -> int:
+    sizes: dict[str, int] = {}
+    for page in judged:
+        if page in clusters:
+            sizes[clusters[page]] = sizes.get(clusters[page], 0) + 1
+    return max(sizes.values(), default=0)
+
+
+STEPS = 41
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Precision, recall and F1 at thresholds from low to high."""
+
+    thresholds: list[float]
+    precision: list[float]
+    recall: list[float]
+    f1: list[float]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+    always: NDArray[np.bool_]  # joined at any threshold
+    by_similarity: NDArray[np.bool_]
+
+    def joined(self, threshold: float) -> NDArray[np.bool_]:
+        near = self.by_similarity & (self.similarity >= threshold)
+        return self.always | near
+
+
+def curve(result: Result, truth: Truth) -> Curve | None:
+    """The curve of a run; None when it measured no similarity that could move."""
+    ids = [row["id"] for row in result.pages()]
+    judged = _judged(result, {page: number for number, page in enumerate(ids)})
+    measured = judged.similarity[judged.by_similarity]
+    if np.unique(measured[measured >= 0]).size < 2:
+        return None
+    thresholds = np.unique(np.linspace(0, 1, STEPS).round(4))
+    points = [_point(truth, ids, judged, float(each)) for each in thresholds]
+    columns = [[round(value, 4) for value in column] for column in zip(*points, strict=True)]
+    return Curve(thresholds.tolist(), *columns)
+
+
+def _point(
+    truth: Truth, ids: list[str], judged: _Judged, threshold: float
+) -> tuple[float, float, float]:
+    joined = judged.joined(threshold)
+    labels = connected_components(len(ids), judged.left[joined], judged.right[joined])
+    clusters: Mapping[str, str] = dict(zip(ids, map(str, labels.tolist()), strict=True))
+    counts = count(truth, clusters)
+    sums = rates(counts.found.sum(), counts.said.sum(), counts.true.sum())
+    return float(sums[0]), float(sums[1]), float(sums[2])
+
+
+def _judged(result: Result, numbers: Mapping[str, int]) -> _Judged:
+    joins = {str(relation) for relation in method_class(result.summary["method"]).joins}
+    left, right, similarity, always, movable = [], [], [], [], []
+    for row in chain(result.pairs(), result.rejected()):
+        moves = row["relation"] in BY_SIMILARITY
+        left.append(numbers[row["a"]])
+        right.append(numbers[row["b"]])
+        similarity.append(-1.0 if row["similarity"] is None else row["similarity"])  # never near
+        always.append(not moves and row["relation"] in joins)
+        movable.append(moves)
+    return _Judged(
+        np.array(left, np.int64),
+        np.array(right, np.int64),
+        np.array(similarity, float),
+        np.array(always, bool),
+        np.array(movable, bool),
+    )

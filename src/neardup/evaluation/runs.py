@@ -1,0 +1,302 @@
+"""One method on one set, in a process of its own: its memory is its own, its crash too.
+
+An evaluation as files: results.json, results.csv and a page to look at.
+
+Methods measured on labelled sets: `evaluate` reads as the procedure.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from neardup.errors import UsageError
+from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
+from neardup.evaluation.metrics import curve, score
+from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
+from neardup.local.result import Result, make_empty, writing
+from neardup.local.run import Progress, Silent
+from neardup.methods.base import REGISTRY, make_method
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method as it is asked for: `name`, `name:paper` (the paper's rule as printed), and
+    options, as in `feature-code:paper:index=exact`."""
+
+    name: str
+    method: str
+    preset: str = "default"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def named(cls, text: str) -> Contender:
+        """From the command line; an unknown method, preset or option is told at once."""
+        method, *rest = text.strip().split(":")
+        options = dict(part.split("=", 1) for part in rest if "=" in part)
+        presets = [part for part in rest if "=" not in part]
+        if len(presets) > 1:
+            raise UsageError(f"{text}: one preset at most, not {' and '.join(presets)}")
+        preset = presets[0] if presets else "default"
+        make_method(method, options, preset=preset)
+        return cls(text.strip(), method, preset, options)
+
+    @property
+    def folder(self) -> str:
+        """Its name as a folder's."""
+        return self.name.replace(":", "-")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left: a result, or why there is none."""
+
+    result: Result | None
+    seconds: float  # of the stages of the run; without starting Python, and without the report
+    peak_memory: int  # bytes
+    error: str = ""
+
+
+def contenders(names: list[str]) -> list[Contender]:
+    """Each once, in the order named."""
+    if not names:
+        raise UsageError("name at least one method")
+    return [Contender.named(name) for name in dict.fromkeys(names)]
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[Path]:
+    """An empty folder for some time; what a killed run has left there goes."""
+    make_empty(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
+    """`neardup dedup` over the pages in a new process; the result is left in `out`."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
+    command += ["--method", contender.method, "--preset", contender.preset]
+    command += [f"--workers={workers}"] if workers else []
+    for name, value in contender.options.items():
+        command += ["--set", f"{name}={value}"]
+    started = time.monotonic()
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told, check=False
+        )
+        told.seek(0)
+        lines = told.read().splitlines()
+    if done.returncode:
+        last = lines[-1] if lines else f"ended with code {done.returncode}"
+        return Outcome(None, time.monotonic() - started, 0, last.removeprefix("neardup: "))
+    result = Result(out)
+    measured: Mapping[str, Any] = result.summary["run"]
+    spent = sum(some for stage, some in measured["seconds"].items() if stage != "report")
+    return Outcome(result, spent, measured["peak_memory_bytes"])
+
+
+COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "b_cubed_f1"]
+COLUMNS += ["adjusted_rand", "true_pairs", "said_pairs", "largest_cluster", "pages", "seconds"]
+COLUMNS += ["peak_memory_mb", "error"]
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:"
+STYLE = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}
+table{border-collapse:collapse;display:block;overflow-x:auto}
+th,td{padding:.25rem .7rem;border-bottom:1px solid #8884;text-align:right;white-space:nowrap}
+th:first-child,td:first-child{text-align:left}
+figure{margin:1.5rem 0}img{max-width:100%;background:#fff}figcaption a{margin-right:1rem}
+"""
+
+
+def write_tables(out: Path, results: Results) -> None:
+    """results.json with everything, results.csv with one line a set and method."""
+    text = json.dumps(results, ensure_ascii=False, indent=2)
+    (out / "results.json").write_text(text + "\n", encoding="utf-8")
+    with (out / "results.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(_rows(results))
+
+
+def _rows(results: Results) -> Iterator[dict[str, Any]]:
+    for name, methods in results.items():
+        for method, scores in methods.items():
+            low, high = scores.get("intervals", {}).get("f1", ("", ""))
+            row = {column: scores.get(column, "") for column in COLUMNS}
+            b_cubed = scores.get("b_cubed", {}).get("f1", "")
+            yield {
+                **row,
+                "set": name,
+                "method": method,
+                "f1_low": low,
+                "f1_high": high,
+                "b_cubed_f1": b_cubed,
+            }
+
+
+def write_page(out: Path, results: Results, charts: Sequence[Chart]) -> None:
+    """index.html: a table and the charts of each set. Names are data: escaped."""
+    sections = "".join(
+        _section(name, methods, [chart for chart in charts if chart.set == name])
+        for name, methods in results.items()
+    )
+    note = "" if charts else "<p>No charts: pip install 'neardup[evaluate]' to have them.</p>"
+    page = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>neardup evaluate</title><style>{STYLE}</style></head>\n"
+        f"<body><h1>Methods measured</h1>{note}{sections}"
+        '<p>All figures: <a href="results.json">results.json</a>, '
+        '<a href="results.csv">results.csv</a></p></body></html>\n'
+    )
+    (out / "index.html").write_text(page, encoding="utf-8")
+
+
+def _section(name: str, methods: Mapping[str, Mapping[str, Any]], charts: list[Chart]) -> str:
+    heads = ["method", "precision", "recall", "F1", "95 %", "B-cubed F1", "adjusted Rand"]
+    heads += ["largest cluster", "seconds", "MB"]
+    order = sorted(methods, key=lambda method: -methods[method].get("f1", -1))
+    rows = "".join(_row(method, methods[method], len(heads)) for method in order)
+    head = "".join(f"<th>{text}</th>" for text in heads)
+    return (
+        f"<h2>{escape(name)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+        f"</table>{_kinds(methods)}{''.join(map(_figure, charts))}"
+    )
+
+
+def _row(method: str, scores: Mapping[str, Any], width: int) -> str:
+    if "error" in scores:
+        message = escape(scores["error"])
+        return f"<tr><td>{escape(method)}</td><td colspan={width - 1}>{message}</td></tr>"
+    low, high = scores["intervals"].get("f1", ("", ""))
+    b_cubed = scores.get("b_cubed", {}).get("f1", "")
+    cells = [scores["precision"], scores["recall"], scores["f1"], f"{low} to {high}", b_cubed]
+    cells += [scores.get("adjusted_rand", ""), scores.get("largest_cluster", "")]
+    cells += [scores["seconds"], scores["peak_memory_mb"]]
+    listed = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f"<tr><td>{escape(method)}</td>{listed}</tr>"
+
+
+def _kinds(methods: Mapping[str, Mapping[str, Any]]) -> str:
+    """Recall by kind of copy, a column a kind."""
+    found = {name: scores.get("recall_by_kind", {}) for name, scores in methods.items()}
+    kinds = sorted({kind for recalls in found.values() for kind in recalls})
+    if not kinds:
+        return ""
+    head = "".join(f"<th>{escape(kind)}</th>" for kind in kinds)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td>"
+        + "".join(f"<td>{recalls.get(kind, '')}</td>" for kind in kinds)
+        + "</tr>"
+        for name, recalls in found.items()
+        if recalls
+    )
+    return (
+        "<h3>Recall by kind</h3>"
+        f"<table><thead><tr><th>method</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _figure(chart: Chart) -> str:
+    title = escape(chart.title)
+    return (
+        f'<figure><img src="{chart.name}.svg" alt="{title}"><figcaption>{title} '
+        f'<a href="{chart.name}.png">PNG</a><a href="{chart.name}.svg">SVG</a>'
+        "</figcaption></figure>"
+    )
+
+
+def evaluate(
+    sets: Sequence[str | Path],
+    out: str | Path,
+    *,
+    methods: Sequence[str] | None = None,
+    duplicate_from: float | None = None,
+    keep_results: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Run every method on every set and write results.json, results.csv, index.html and charts.
+
+    A method is a name, `name:paper` or `name:option=value`; none means all. A method that fails
+    on a set is told in the results and does not stop the others. `keep_results` leaves each run's
+    folder under `out/runs`.
+    """
+    out = Path(out)
+    asked = contenders(list(REGISTRY if methods is None else methods))
+    labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
+    told = progress or Silent()
+    told.stage("evaluate", total=len(labelled) * len(asked))
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    with writing(out), ExitStack() as stack:
+        out.mkdir(parents=True, exist_ok=True)
+        runs = _runs_folder(out, keep_results, stack)
+        for each in labelled:
+            results[each.name] = {}
+            for contender in asked:
+                place = runs / each.name / contender.folder
+                results[each.name][contender.name] = measure(each, contender, place, workers)
+                if not keep_results:
+                    shutil.rmtree(place, ignore_errors=True)
+                told.advance(1)
+        write_tables(out, results)
+        charts = draw_charts(out, results) if charts_possible() else []
+        write_page(out, results, charts)
+    return results
+
+
+def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
+    names = [each.name for each in sets]
+    if not sets or len(set(names)) < len(names):
+        raise UsageError("name at least one set, each with a folder name of its own")
+    return sets
+
+
+def _runs_folder(out: Path, keep: bool, stack: ExitStack) -> Path:
+    if keep:
+        return out / "runs"
+    return stack.enter_context(scratch(out / ".runs"))
+
+
+def measure(
+    labelled: LabelledSet, contender: Contender, place: Path, workers: int | None = None
+) -> dict[str, Any]:
+    """The scores of one method on one set, with what it cost."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    outcome = run_alone(labelled.pages, contender, place, workers)
+    cost = _cost(outcome)
+    if outcome.result is None:
+        return {"error": outcome.error, **cost}
+    clusters = clusters_of(outcome.result)
+    scores = score(labelled.truth, clusters)
+    moved = curve(outcome.result, labelled.truth)
+    if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
+        scores["duplicate_from"] = labelled.truth.duplicate_from
+    return {**scores, "pages": len(clusters), **cost, "curve": asdict(moved) if moved else None}
+
+
+def clusters_of(result: Result) -> dict[str, str]:
+    """Page to cluster."""
+    return {row["id"]: row["cluster"] for row in result.pages()}
+
+
+def _cost(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
+    }

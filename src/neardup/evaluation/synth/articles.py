@@ -1,0 +1,229 @@
+"""Articles: a title and paragraphs of sentences that no other article has.
+
+What a reprint does to the text of an article.
+
+Simplified to traditional characters, for the characters that the word models use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.evaluation.synth.draws import Draws
+from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language
+
+OWN_WORDS = 64  # words of each kind an article keeps to (it has a subject); see Draws.skewed
+_SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)
+SENTENCES = ("comments", "footers")  # forms that end with a full stop
+LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
+
+
+@dataclass(frozen=True)
+class Article:
+    """A text before it is put on a page."""
+
+    language: str
+    title: str
+    paragraphs: tuple[tuple[str, ...], ...]  # each of sentences
+
+    @property
+    def texts(self) -> list[str]:
+        """Each paragraph as one line."""
+        gap = language(self.language).gap
+        return [gap.join(sentences) for sentences in self.paragraphs]
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of them, in order."""
+        return [sentence for paragraph in self.paragraphs for sentence in paragraph]
+
+
+class Writer:
+    """Writes sentences with words of its own, drawn from a language by a key."""
+
+    def __init__(self, code: str, draws: Draws) -> None:
+        self.language: Language = language(code)
+        self._draws = draws
+        drawn = (draws.raw(_SLOT_OF_OWN.size) % np.uint64(TABLE)).astype(np.int64)
+        self._words = self.language.words[_SLOT_OF_OWN * TABLE + drawn]
+
+    def fill(self, forms: Sequence[Form]) -> list[str]:
+        """Texts with words in their slots."""
+        slots = np.frombuffer(b"".join([form.slots for form in forms]), np.uint8)
+        places = slots.astype(np.int64) * OWN_WORDS + self._draws.skewed(slots.size)
+        together = "\n".join([form.text for form in forms])
+        texts = (together % tuple(self._words[places].tolist())).split("\n")
+        return [text[:1].upper() + text[1:] for text in texts]
+
+    def sentences(self, count: int) -> list[str]:
+        """So many sentences."""
+        return self.fill(self._draws.picks(self.language.sentences, count))
+
+    def forms(self, name: str, count: int) -> list[str]:
+        """Texts of the language's forms of that name: titles, comments, adverts ..."""
+        if not count:
+            return []
+        texts = self.fill(self._draws.picks(self.language.forms[name], count))
+        # what is a sentence ends like one: methods that look at full stops must meet a site's own
+        stop = self.language.stop if name in SENTENCES else ""
+        return [text + stop for text in texts]
+
+
+def write_article(code: str, key: tuple[int | str, ...], length: str) -> Article:
+    """The article of that key; `length` is short or normal."""
+    draws = Draws(*key)
+    writer = Writer(code, draws)
+    low, high = LENGTHS[length]
+    count = int(low * (high / low) ** draws.between(0, 1))  # many short ones, few long ones
+    sentences = writer.sentences(count)
+    (title,) = writer.forms("titles", 1)
+    return Article(code, title, group(sentences, lambda: 1 + draws.below(4)))
+
+
+def group(sentences: list[str], size: Callable[[], int]) -> tuple[tuple[str, ...], ...]:
+    """Sentences as paragraphs of `size` sentences."""
+    paragraphs, start = [], 0
+    while start < len(sentences):
+        end = start + size()
+        paragraphs.append(tuple(sentences[start:end]))
+        start = end
+    return tuple(paragraphs)
+
+
+def reprint(kind: str, article: Article, draws: Draws) -> Article:
+    """The article as a page of this kind has it."""
+    return _CHANGES.get(kind, _unchanged)(article, draws)
+
+
+def _unchanged(article: Article, _: Draws) -> Article:
+    return article
+
+
+def _edited(article: Article, draws: Draws) -> Article:
+    """1 to 6 % of the words (of the characters, in Chinese) changed."""
+    share = draws.between(0.01, 0.06)
+    paragraphs = [
+        tuple(_edit(sentence, article.language, share, draws) for sentence in sentences)
+        for sentences in article.paragraphs
+    ]
+    return Article(article.language, article.title, tuple(paragraphs))
+
+
+def _edit(sentence: str, code: str, share: float, draws: Draws) -> str:
+    spaced = code == "en"
+    units = sentence.split(" ") if spaced else list(sentence)
+    width = 1 if spaced else 2  # a Chinese word has two characters
+    edits = int(len(units) * share / width + draws.between(0, 1))
+    for _ in range(edits):
+        place = draws.below(max(len(units) - width, 1))  # the full stop stays
+        word = language(code).word("N", draws)
+        removed, added = draws.pick([(width, [word]), (width, [word]), (width, []), (0, [word])])
+        units[place : place + removed] = added
+    return language(code).gap.join(units)
+
+
+def _trimmed(article: Article, draws: Draws) -> Article:
+    """The last twelfth to quarter left out."""
+    return _first(article, draws.between(0.75, 0.92))
+
+
+def _excerpt(article: Article, draws: Draws) -> Article:
+    """A part from the beginning: its relation to the article is containment."""
+    return _first(article, draws.between(0.2, 0.45))
+
+
+def _first(article: Article, share: float) -> Article:
+    left = max(1, int(len(article.sentences) * share))
+    paragraphs = []
+    for sentences in article.paragraphs:
+        if left > 0:
+            paragraphs.append(sentences[:left])
+            left -= len(sentences)
+    return Article(article.language, article.title, tuple(paragraphs))
+
+
+def _extended(article: Article, draws: Draws) -> Article:
+    """A twelfth to a quarter more, before or after, in other words."""
+    writer = Writer(article.language, draws)
+    count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
+    more = group(writer.sentences(count), lambda: 1 + draws.below(4))
+    after = draws.chance(0.7)
+    paragraphs = article.paragraphs + more if after else more + article.paragraphs
+    return Article(article.language, article.title, paragraphs)
+
+
+def _reflowed(article: Article, draws: Draws) -> Article:
+    """The same sentences in other paragraphs."""
+    sizes = draws.pick([(1, 1), (1, 2), (5, 5), (7, 4)])
+    paragraphs = group(article.sentences, lambda: sizes[0] + draws.below(sizes[1]))
+    return Article(article.language, article.title, paragraphs)
+
+
+def _reordered(article: Article, draws: Draws) -> Article:
+    """The paragraphs in another order; the first stays."""
+    first, rest = article.paragraphs[:1], article.paragraphs[1:]
+    shuffled = tuple(draws.sample(rest, len(rest)))
+    if shuffled == rest:
+        shuffled = rest[::-1]
+    return Article(article.language, article.title, first + shuffled)
+
+
+def merge(article: Article, other: Article) -> Article:
+    """Half of one and half of another: what a page of kind `partial` has."""
+    halves = _first(article, 0.5).paragraphs + _first(other, 0.5).paragraphs
+    return Article(article.language, article.title, halves)
+
+
+_CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
+    "edited": _edited,
+    "trimmed": _trimmed,
+    "extended": _extended,
+    "reflowed": _reflowed,
+    "reordered": _reordered,
+    "excerpt": _excerpt,
+}
+
+
+SIMPLIFIED = (
+    "万与专业东丝严个丰临丽举么乌乐乔习乡书买于云亚产仅仪们价优会伟体余侧储儿党兰关兴"
+    "养内册军农冯决冻准凉减几凤凭凯击划刘刚创别剧办务动励劳区医华协单卖卢卫却厂历厨县"
+    "参双发台叶号后吕吴员咸喷团园囱围国图场坏块坚坛墙声处复头奖娱孙学宁实审宫宽对寻导"
+    "寿将尘层屿岗岛岩峡崭巩师带帮干广庄庆库庙庞开张弯强归当录怀恒悦愿戏战户执护报担拥"
+    "挤挥损换据摄数旧时显晓暂术朴机杂权条来杨杰构枫栏样档桥检楼樱欢殴毕气汤没沧泞泽洁"
+    "浅浇测浏浓涛涩渐渔温游湾湿满灯灵点烟热独狭猫獭现电画疗盐监盖盘矿码砖礼禄离种秘积"
+    "称税稳笼筑签简篮篱紧红约级纪纸纽线练组细终绍经结绕给络续绳绵绸绿缆编缩网罗罚聂联"
+    "胁艺节苍苏苹范荐荡荣药莹营萧蒋蓝蔺虫虽补装见观规视览计认训议讯记讲许论设访证评词"
+    "译试诗诚话说请读调谅谢谨谭贝贡财责败货质购贵贷贺贾资赖赛赞赠赢赵踪车转轻载较辑辩"
+    "边达过迈运还这进远违连迟选遥邓邮邹邻郁郑采释钟钢钱铁铜银铺链锈锚锦镇镜长门闭问间"
+    "闹闻阅阎阔队阳阴际陆陈随隐雾静韦韩页顶项须顾预频题颜额飞饶馆马驯驶驾骆验骏鱼鲁鲜"
+    "鲤鲸鹏鹭鹰麦黄齐龙龚龟"
+    "为里"
+)
+TRADITIONAL = (
+    "萬與專業東絲嚴個豐臨麗舉麼烏樂喬習鄉書買於雲亞產僅儀們價優會偉體餘側儲兒黨蘭關興"
+    "養內冊軍農馮決凍準涼減幾鳳憑凱擊劃劉剛創別劇辦務動勵勞區醫華協單賣盧衛卻廠歷廚縣"
+    "參雙發臺葉號後呂吳員鹹噴團園囪圍國圖場壞塊堅壇牆聲處復頭獎娛孫學寧實審宮寬對尋導"
+    "壽將塵層嶼崗島巖峽嶄鞏師帶幫幹廣莊慶庫廟龐開張彎強歸當錄懷恆悅願戲戰戶執護報擔擁"
+    "擠揮損換據攝數舊時顯曉暫術樸機雜權條來楊傑構楓欄樣檔橋檢樓櫻歡毆畢氣湯沒滄濘澤潔"
+    "淺澆測瀏濃濤澀漸漁溫遊灣溼滿燈靈點煙熱獨狹貓獺現電畫療鹽監蓋盤礦碼磚禮祿離種祕積"
+    "稱稅穩籠築籤簡籃籬緊紅約級紀紙紐線練組細終紹經結繞給絡續繩綿綢綠纜編縮網羅罰聶聯"
+    "脅藝節蒼蘇蘋範薦蕩榮藥瑩營蕭蔣藍藺蟲雖補裝見觀規視覽計認訓議訊記講許論設訪證評詞"
+    "譯試詩誠話說請讀調諒謝謹譚貝貢財責敗貨質購貴貸賀賈資賴賽贊贈贏趙蹤車轉輕載較輯辯"
+    "邊達過邁運還這進遠違連遲選遙鄧郵鄒鄰鬱鄭採釋鍾鋼錢鐵銅銀鋪鏈鏽錨錦鎮鏡長門閉問間"
+    "鬧聞閱閻闊隊陽陰際陸陳隨隱霧靜韋韓頁頂項須顧預頻題顏額飛饒館馬馴駛駕駱驗駿魚魯鮮"
+    "鯉鯨鵬鷺鷹麥黃齊龍龔龜"
+    "為裡"
+)
+_TABLE = str.maketrans(SIMPLIFIED, TRADITIONAL)
+
+
+def to_traditional(article: Article) -> Article:
+    """The article as a page in Big5 would have it."""
+    paragraphs = tuple(
+        tuple(sentence.translate(_TABLE) for sentence in sentences)
+        for sentences in article.paragraphs
+    )
+    return Article(article.language, article.title.translate(_TABLE), paragraphs)

@@ -1,0 +1,260 @@
+"""Sites: hosts with names, templates and text of their own. A function of seed and number.
+
+HTML: an article set into a site's template, in one of four layouts.
+
+Text is put in as it is: the word models use no character that HTML would need escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from types import ModuleType
+
+from neardup.evaluation.synth import chinese, english
+from neardup.evaluation.synth.articles import Writer
+from neardup.evaluation.synth.draws import Draws
+from neardup.evaluation.synth.language import language, listed
+
+LAYOUTS = ("semantic", "divs", "table", "breaks")
+WORDS: dict[str, ModuleType] = {"en": english, "zh": chinese}
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What sites that bought the same theme have in common."""
+
+    layout: str
+    prefix: str  # of its class names
+    widgets: tuple[str, ...]  # headings of boxes
+    slogans: tuple[str, ...]  # text that comes with the theme
+    comments: bool
+
+
+@dataclass(frozen=True)
+class Template:
+    """One kind of page of a site."""
+
+    theme: Theme
+    navigation: tuple[str, ...]
+    adverts: tuple[str, ...]
+    footer: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A host."""
+
+    host: str
+    name: str
+    language: str
+    templates: tuple[Template, ...]
+    headlines: tuple[str, ...]  # what its boxes link to
+
+
+def host_number(hosts: int, draws: Draws) -> int:
+    """A host by Zipf's law: a few have many pages, many have one or two."""
+    return int((hosts + 1) ** draws.between(0, 1)) - 1
+
+
+@lru_cache(maxsize=4096)
+def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
+    """The site of that number among the `hosts` of its language."""
+    draws = Draws(seed, "site", code, number)
+    writer, words = Writer(code, draws), WORDS[code]
+    place = language(code).word("P", draws)
+    name = f"{place} {draws.pick(listed(words.SITE_NAMES))}"
+    if code == "zh":
+        name = name.replace(" ", "")
+    themes = max(3, hosts * 3 // 5)  # fewer themes than hosts: some are on several
+    templates = tuple(
+        _template(make_theme(seed, code, draws.below(themes)), name, writer, draws)
+        for _ in range(draws.pick((1, 1, 2, 3)))
+    )
+    headlines = tuple(writer.forms("titles", 24))
+    return Site(_host(code, number), name, code, templates, headlines)
+
+
+def _host(code: str, number: int) -> str:
+    coined = Draws("host", code, number)
+    stem = coined.pick(listed(english.STARTS)) + coined.pick(listed(english.PLACE_ENDS))
+    return f"www.{stem}{number}.{'example' if code == 'en' else 'cn.example'}"
+
+
+@lru_cache(maxsize=4096)
+def make_theme(seed: int, code: str, number: int) -> Theme:
+    """The theme of that number."""
+    draws = Draws(seed, "theme", code, number)
+    writer = Writer(code, draws)
+    return Theme(
+        draws.pick(LAYOUTS),
+        "".join(draws.pick("bcdfghklmnprstvw") for _ in range(2)),
+        tuple(draws.sample(listed(WORDS[code].WIDGETS), 2 + draws.below(3))),
+        tuple(writer.forms("comments", 1 + draws.below(3))),
+        draws.chance(0.5),
+    )
+
+
+def _template(theme: Theme, name: str, writer: Writer, draws: Draws) -> Template:
+    code = writer.language.code
+    words, rich = WORDS[code], code == "zh"  # on Chinese portals most text is template
+    sections = draws.sample(
+        listed(words.SECTIONS), draws.below(20) + 18 if rich else draws.below(9) + 7
+    )
+    adverts = writer.forms("adverts", 2 + draws.below(6 if rich else 3))
+    footer = writer.forms("footers", 2 + draws.below(3))
+    return Template(
+        theme,
+        tuple(sections),
+        tuple(adverts),
+        tuple(dict.fromkeys(line.replace("{site}", name) for line in footer)),
+    )
+
+
+INDENT = "\u3000\u3000"  # full-width spaces, as older Chinese pages begin a paragraph
+
+
+@dataclass(frozen=True)
+class Placed:
+    """All that a page shows."""
+
+    site: Site
+    template: Template
+    title: str
+    paragraphs: list[str]
+    time: datetime
+    author: str
+    source: str  # where a reprint says it is from; "" for none
+    headlines: list[str]  # of its boxes
+    adverts: list[str]
+    comments: list[str]
+    charset: str
+    part: int  # of an article in parts; 0 is the whole
+    figures: bool  # a form: its paragraphs are rows of a table
+
+    @property
+    def meta(self) -> str:
+        """The line below the title."""
+        words = WORDS[self.site.language]
+        source = f" {words.SOURCE}: {self.source}" if self.source else ""
+        return f"{self.time:%Y-%m-%d %H:%M} {words.BY}: {self.author}{source}"
+
+
+def render(page: Placed) -> str:
+    """The whole document."""
+    head = (
+        f'<!DOCTYPE html>\n<html lang="{page.site.language}"><head><meta charset="{page.charset}">'
+        f"<title>{page.title}{_title_end(page.site)}</title>"
+        f'<meta name="date" content="{page.time:%Y-%m-%dT%H:%M:%SZ}"></head>\n<body>\n'
+    )
+    return f"{head}{_LAYOUTS[page.template.theme.layout](page)}\n</body></html>\n"
+
+
+def _title_end(site: Site) -> str:
+    return f"_{site.name}" if site.language == "zh" else f" | {site.name}"
+
+
+def _links(texts: Iterable[str], around: str, between: str = "\n") -> str:
+    """Links, each inside `around` (its %s)."""
+    return between.join(
+        around % f'<a href="/l/{number}.html">{text}</a>' for number, text in enumerate(texts)
+    )
+
+
+def _each(texts: Iterable[str], tag: str, attributes: str = "") -> str:
+    return "\n".join(f"<{tag}{attributes}>{text}</{tag}>" for text in texts)
+
+
+def _pager(page: Placed) -> str:
+    if not page.part:
+        return ""
+    more = WORDS[page.site.language].MORE
+    return f'<div class="pager">{more} <a href="?p=1">1</a> <a href="?p=2">2</a></div>'
+
+
+def _body(page: Placed, tag: str, attributes: str = "") -> str:
+    if page.figures:
+        cells = (row.partition("\t") for row in page.paragraphs)
+        rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>\n" for name, _, value in cells)
+        return f"<table>\n{rows}</table>"
+    return _each(page.paragraphs, tag, attributes) + _pager(page)
+
+
+def _boxes(page: Placed, heading: str, around: str, item: str) -> str:
+    """The boxes beside an article: a heading and some links in each."""
+    widgets = page.template.theme.widgets
+    share = max(1, len(page.headlines) // len(widgets))
+    boxes = [
+        f"<{heading}>{widget}</{heading}>\n"
+        + around % _links(page.headlines[number * share : (number + 1) * share], item)
+        for number, widget in enumerate(widgets)
+    ]
+    return "\n".join([*boxes, *(f"<p>{slogan}</p>" for slogan in page.template.theme.slogans)])
+
+
+def _comments(page: Placed, tag: str) -> str:
+    if not page.comments:
+        return ""
+    heading = WORDS[page.site.language].COMMENTS_HEADING
+    return f"<h3>{heading} ({len(page.comments)})</h3>\n{_each(page.comments, tag)}\n"
+
+
+def _semantic(page: Placed) -> str:
+    return (
+        f"<header><h2>{page.site.name}</h2></header>\n"
+        f"<nav><ul>{_links(page.template.navigation, '<li>%s</li>')}</ul></nav>\n<main><article>"
+        f"<h1>{page.title}</h1>\n<p class=byline>{page.meta}</p>\n{_body(page, 'p')}\n</article>\n"
+        f"{_comments(page, 'blockquote')}</main>\n"
+        f"<aside>{_boxes(page, 'h3', '<ul>%s</ul>', '<li>%s</li>')}\n{_each(page.adverts, 'p')}"
+        f"</aside>\n<footer>{_each(page.template.footer, 'p')}</footer>"
+    )
+
+
+def _divs(page: Placed) -> str:
+    name = page.template.theme.prefix
+    item = f'<div class="{name}-item">%s</div>'
+    return (
+        f'<div id="{name}-top">{page.site.name}</div>\n<div class="{name}-menu">'
+        f"{_links(page.template.navigation, '<span>%s</span>', ' | ')}</div>\n"
+        f'<div class="{name}-ad">{page.adverts[0]}</div>\n<div class="{name}-main">'
+        f"<h1>{page.title}</h1><div>{page.meta}</div>\n{_body(page, 'div')}\n"
+        f"{_comments(page, 'div')}</div>\n"
+        f'<div class="{name}-side">{_boxes(page, "h4", "%s", item)}\n'
+        f"{_each(page.adverts[1:], 'div')}</div>\n"
+        f'<div class="{name}-foot">{_each(page.template.footer, "div")}</div>'
+    )
+
+
+def _table(page: Placed) -> str:
+    return (
+        f"<table width=100%><tr><td colspan=3><b>{page.site.name}</b></td></tr>\n<tr>"
+        f"{_links(page.template.navigation, '<td>%s</td>', '')}</tr></table>\n"
+        f"<table><tr><td width=20%>{_boxes(page, 'b', '%s', '<br>%s')}</td>\n<td>"
+        f"<center><font size=5>{page.title}</font></center>\n<center>{page.meta}</center>\n"
+        f"{_body(page, 'p')}\n{_comments(page, 'p')}</td>\n<td>"
+        f"{_each(page.adverts, 'p')}</td></tr></table>\n"
+        f"<table><tr><td align=center>{'<br>'.join(page.template.footer)}</td></tr></table>"
+    )
+
+
+def _breaks(page: Placed) -> str:
+    indent = INDENT if page.site.language == "zh" else "&nbsp;&nbsp;"
+    lines = "<br>\n<br>\n".join(indent + text for text in page.paragraphs)
+    body = _body(page, "p") if page.figures else lines + _pager(page)
+    return (
+        f"<div>{page.site.name} {_links(page.template.navigation, '%s', ' ')}</div>\n"
+        f"<h1>{page.title}</h1>\n<div>{page.meta}</div>\n<div id=content>{body}</div>\n"
+        f"<div>{_boxes(page, 'strong', '%s', '·%s<br>')}</div>\n"
+        f"<div>{'<br>'.join(page.adverts)}</div>\n{_comments(page, 'p')}"
+        f"<div class=bottom>{'<br>'.join(page.template.footer)}</div>"
+    )
+
+
+_LAYOUTS: Mapping[str, Callable[[Placed], str]] = {
+    "semantic": _semantic,
+    "divs": _divs,
+    "table": _table,
+    "breaks": _breaks,
+}

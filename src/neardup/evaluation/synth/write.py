@@ -1,0 +1,201 @@
+"""A labelled set as a folder: the pages in one file, and `truth.csv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.errors import OutputError, UsageError
+from neardup.evaluation.synth.generate import (
+    SCHEMA,
+    Settings,
+    SynthPage,
+    as_batch,
+    batches,
+    check_settings,
+)
+from neardup.local.result import writing
+from neardup.local.run import Progress, Silent, default_workers
+from neardup.model import RawPage, Source
+from neardup.pages.fields import WarcBytes, format_time
+from neardup.pages.warc import compose
+from neardup.pages.writers import JsonWriter, PageWriter, WarcWriter, packer_of
+
+NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
+TRUTH, ABOUT = "truth.csv", "synth.json"  # the second says how a set was made, and that it was
+COLUMNS = ["id", "article", "kind"]
+
+
+class Sink(Protocol):
+    """Takes the batches of one form."""
+
+    def write(self, batch: Any) -> None:
+        """Write one batch."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+
+def write_set(
+    out: str | Path,
+    pages: int,
+    seed: int = 0,
+    *,
+    format: str = "jsonl",  # noqa: A002 - the name of the command-line option
+    language: str = "both",
+    length: str = "normal",
+    texts: bool = False,
+    reprints: float = 0.5,
+    days: int = 30,
+    forms: bool = True,
+    pages_per_host: int = 8,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a labelled set to the folder `out` and give the path of its pages.
+
+    In a WARC a page is known by its URL, so that is its id in `truth.csv` there.
+    """
+    if format not in NAMES:
+        raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
+    settings = check_settings(
+        Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
+    )
+    out, told = Path(out), progress or Silent()
+    told.stage("synth", total=pages)
+    pack = partial(_pack, format, texts)
+    with writing(out):
+        _make_room(out, settings)
+        with _whole(out / NAMES[format]) as stream, _whole(out / TRUTH) as truth:
+            truth.write((",".join(COLUMNS) + "\n").encode())
+            sink = _sink(format, stream, texts)
+            for packed, labels, count in batches(settings, pack, workers or default_workers()):
+                sink.write(packed)
+                truth.write(labels)
+                told.advance(count)
+            sink.close()
+    return out / NAMES[format]
+
+
+def _make_room(out: Path, settings: Settings) -> None:
+    """The folder without an earlier set of ours and what a killed run has left of one."""
+    names = [*NAMES.values(), TRUTH]
+    if not (out / ABOUT).exists() and any((out / name).exists() for name in names):
+        raise OutputError(f"{out} holds a labelled set that was not generated; name another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (out / name).unlink(missing_ok=True)
+        _beside(out / name).unlink(missing_ok=True)
+    about = {"neardup": version("neardup"), **asdict(settings)}
+    (out / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def _beside(path: Path) -> Path:
+    """What a file is called while it is written."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name when all is written, or not at all."""
+    beside = _beside(path)
+    try:
+        with beside.open("wb") as stream:
+            yield stream
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, int]:
+    """A batch as it goes into the file, its lines of the truth, and its number of pages."""
+    if form == "parquet":
+        return as_batch(pages), _labels(pages), len(pages)
+    stream = io.BytesIO()
+    if form == "jsonl":
+        writer: PageWriter = JsonWriter(stream, packer_of(".zst"))
+        raw: Callable[[SynthPage, bool], RawPage] = _unicode_page
+    else:
+        writer, raw = WarcWriter(stream, packer_of(".gz")), _encoded_page
+    for page in pages:
+        writer.write(raw(page, texts))
+    writer.finish()
+    return stream.getvalue(), _labels(pages, by_url=form == "warc"), len(pages)
+
+
+def _labels(pages: list[SynthPage], *, by_url: bool = False) -> bytes:
+    lines = io.StringIO()
+    rows = ((page.url if by_url else page.id, page.article, page.kind) for page in pages)
+    csv.writer(lines, lineterminator="\n").writerows(rows)
+    return lines.getvalue().encode()
+
+
+def _unicode_page(page: SynthPage, texts: bool) -> RawPage:
+    title = page.title if texts else ""  # HTML has it inside
+    body = page.content.encode()
+    return RawPage(page.id, body, not texts, Source(""), page.url, title=title, time=page.time)
+
+
+def _encoded_page(page: SynthPage, texts: bool) -> RawPage:
+    """The page in its own charset, as a server sends it."""
+    body = page.content.encode(page.charset, "xmlcharrefreplace")
+    kind = f"text/{'plain' if texts else 'html'}; charset={page.charset}"
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    fields = {
+        "WARC-Type": "response",
+        "WARC-Target-URI": page.url,
+        "WARC-Date": format_time(page.time),
+        "Content-Type": "application/http; msgtype=response",
+    }
+    record = WarcBytes(compose(fields, head.encode() + body))
+    return RawPage(page.url, body, not texts, Source(""), page.url, original=record)
+
+
+def _sink(form: str, stream: BinaryIO, texts: bool) -> Sink:
+    return _Rows(stream, texts) if form == "parquet" else _Bytes(stream)
+
+
+class _Bytes:
+    """Packed bytes, one batch after another: frames and members may follow one another."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, batch: bytes) -> None:
+        self._stream.write(batch)
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class _Rows:
+    """Columns as `dedup` reads them."""
+
+    def __init__(self, stream: BinaryIO, texts: bool) -> None:
+        self._columns = ["id", "url", "time", *(["title"] if texts else []), "content"]
+        content = "text" if texts else "html"
+        self._schema = pa.schema([_field(name, content) for name in self._columns])
+        self._file = pq.ParquetWriter(stream, self._schema, compression="zstd")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = [batch[name] for name in self._columns]
+        self._file.write_batch(pa.record_batch(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _field(name: str, content: str) -> pa.Field:
+    field = SCHEMA.field(name)
+    return pa.field(content if name == "content" else name, field.type)

@@ -1,0 +1,329 @@
+"""Which options of a method are thresholds, and which values are worth trying.
+
+Choosing among settings by their counts: cross-validated, with a word on how sure it is.
+
+Each setting has its counts by unit (see `counts.py`). A choice made on some units is measured on
+units it has not seen; drawn again and again, it shows how much it hangs on the labels at hand.
+
+A method's thresholds chosen on labels: `tune` reads as the procedure.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.config import OptionInfo, describe_options
+from neardup.errors import UsageError
+from neardup.evaluation.metrics import Counts, count, intervals, pairwise, rates, redraw
+from neardup.evaluation.runs import clusters_of
+from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
+from neardup.local.result import writing
+from neardup.local.run import Progress, Silent
+from neardup.local.runs import dedup
+from neardup.methods.base import method_class
+
+# The options that move a method's verdict between strict and lenient, the most telling first. A
+# method that is not here is asked for numbers whose name speaks of a threshold.
+THRESHOLDS: Mapping[str, tuple[str, ...]] = {
+    "own-text": ("near", "same_host"),
+    "edit-distance": ("beta", "alpha"),
+    "two-phase": ("bits", "score"),
+    "news-clusters": ("k", "x"),
+    "word-table": ("close", "minimum_share"),
+    "feature-code": ("large", "auxiliary"),
+    "simhash": ("k",),
+    "minhash": ("threshold",),
+    "supershingle": ("common",),
+    "spotsigs": ("tau",),
+    "chunk-hash": ("threshold",),
+    "i-match": (),  # words are in the lexicon or not; equal is equal
+    "exact": (),
+}
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+_FACTORS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+_STEPS = range(-3, 6)
+
+
+def threshold_options(method: str) -> list[OptionInfo]:
+    """The options to tune, or an error that says there is none."""
+    infos = {info.name: info for info in describe_options(method_class(method).Options)}
+    if method in THRESHOLDS:
+        found = [infos[name] for name in THRESHOLDS[method]]
+    else:
+        numbers = [info for info in infos.values() if info.type in ("int", "float")]
+        found = [info for info in numbers if "threshold" in info.name]
+    if not found:
+        raise UsageError(f"{method} has no threshold to tune: its verdict is yes or no")
+    return found
+
+
+def values_to_try(info: OptionInfo) -> list[float]:
+    """Values around the default within the option's range, in order, the default among them."""
+    default = float(info.default)  # type: ignore[arg-type] # numbers only
+    if info.type == "int":
+        tried = [default + step for step in _STEPS]
+    elif info.maximum is not None and info.maximum <= 1:
+        tried = [*_SHARES, default]
+    else:
+        tried = [default * factor for factor in _FACTORS]
+    low = -float("inf") if info.minimum is None else info.minimum
+    high = float("inf") if info.maximum is None else info.maximum
+    return sorted({value for value in tried if low <= value <= high})
+
+
+FOLDS = 5
+HANDFUL = 50  # labelled pairs of a sort, below which a choice is a guess
+
+Table = NDArray[np.float64]  # settings x units x (found, said, true)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting, and how far it can be trusted."""
+
+    setting: int
+    scores: dict[str, object]  # on all labels
+    held_out: dict[str, object]  # chosen on four fifths, measured on the rest
+    held_out_intervals: dict[str, list[float]]
+    chosen_again: NDArray[np.int64]  # the settings chosen on labels drawn again
+    true_pairs: int
+    meets_precision: bool
+
+    @property
+    def agreement(self) -> float:
+        """Share of redraws that choose the same."""
+        return float(np.mean(self.chosen_again == self.setting))
+
+
+def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
+    """The setting with the best F1; or, with `precision`, the best recall that keeps to it.
+
+    Of equals the first: put those you would rather have in front.
+    """
+    table = np.stack([np.stack([c.found, c.said, c.true], axis=1) for c in tried])
+    units = table.shape[1]
+    best = int(_best(table.sum(axis=1)[None], precision)[0])
+    held_out = _held_out(table, precision, seed)
+    drawn = redraw(table.transpose(1, 0, 2).reshape(units, -1), seed)
+    again = _best(drawn.reshape(-1, len(tried), 3), precision)
+    total = table[best].sum(axis=0)
+    reached = precision is None or bool(rates(*total)[0] >= precision)
+    return Choice(
+        best,
+        pairwise(tried[best]),
+        pairwise(held_out),
+        intervals(held_out, seed),
+        again,
+        round(float(total[2])),
+        reached,
+    )
+
+
+def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
+    """For each row of sums (settings x counts) the best setting; of equals the first.
+
+    When no setting reaches the precision, the most precise one that finds anything.
+    """
+    got, recall, f1 = rates(sums[..., 0], sums[..., 1], sums[..., 2])
+    if precision is None:
+        value = f1
+    else:
+        enough = got >= precision
+        finds = sums[..., 0] > 0
+        value = np.where(enough, 1 + recall, np.where(finds, got, 0))
+    tie = got * 1e-9  # of equals the more precise, then the first
+    best: NDArray[np.int64] = np.argmax(value + tie, axis=-1)
+    return best
+
+
+def _held_out(table: Table, precision: float | None, seed: int) -> Counts:
+    """The counts of each unit under the setting chosen without its fold."""
+    units = table.shape[1]
+    fold = np.random.default_rng(seed).permutation(units) % min(FOLDS, units)
+    kept = np.empty((units, 3))
+    for number in range(int(fold.max(initial=0)) + 1):
+        out = fold == number
+        chosen = int(_best(table[:, ~out].sum(axis=1)[None], precision)[0])
+        kept[out] = table[chosen, out]
+    return Counts(kept[:, 0], kept[:, 1], kept[:, 2])
+
+
+Setting = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The options chosen for a method, and all that was tried."""
+
+    method: str
+    options: Setting
+    choice: Choice
+    tried: tuple[tuple[Setting, dict[str, object]], ...]  # each with its scores
+    ranges: Mapping[str, tuple[float, float]]  # where 95 % of the redraws choose each option
+    defaults: Setting
+    default_scores: dict[str, object]
+    labelled_different: int | None  # pairs; None when the truth is clusters
+
+
+def tune(
+    folder: str | Path,
+    method: str,
+    *,
+    precision: float | None = None,
+    duplicate_from: float | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Choose the thresholds of a method on a labelled set.
+
+    One option after another, every value is tried by a run of the method as it would be used, and
+    the best kept; the final choice is among all settings tried. Of settings that score the same,
+    the one nearest to the defaults: labels that do not tell them apart are no reason to move.
+    """
+    if precision is not None and not 0 < precision <= 1:
+        raise UsageError(f"--precision is above 0 and at most 1, not {precision}")
+    infos = threshold_options(method)
+    labelled = read_set(folder, duplicate_from)
+    _check_labels(labelled)
+    grids = {info.name: values_to_try(info) for info in infos}
+    told = progress or Silent()
+    told.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
+    defaults = {info.name: float(info.default) for info in infos}  # type: ignore[arg-type]
+    tried = _Tried(labelled, method, workers, told, lambda each: _steps(each, defaults, grids))
+    best = dict(defaults)
+    for name, values in grids.items():
+        for value in values:
+            tried.run({**best, name: value})
+        settings, counts = tried.listed()
+        best = dict(settings[choose(counts, precision).setting])
+    settings, counts = tried.listed()
+    choice = choose(counts, precision)
+    return Tuned(
+        method,
+        settings[choice.setting],
+        choice,
+        tuple((setting, pairwise(each)) for setting, each in zip(settings, counts, strict=True)),
+        _ranges(settings, choice),
+        defaults,
+        pairwise(tried.run(defaults)),
+        truth.labels.count(False) if isinstance(truth := labelled.truth, PairTruth) else None,
+    )
+
+
+def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]) -> int:
+    """How far a setting is from the defaults, in values tried."""
+    return sum(
+        abs(values.index(setting[name]) - values.index(defaults[name]))
+        for name, values in grids.items()
+    )
+
+
+def _check_labels(labelled: LabelledSet) -> None:
+    true = count(labelled.truth, {}).true.sum()
+    if not true:
+        raise UsageError(f"{labelled.name} has no duplicates among its labels: nothing to tune on")
+
+
+class _Tried:
+    """Settings already run, with their counts."""
+
+    def __init__(
+        self,
+        labelled: LabelledSet,
+        method: str,
+        workers: int | None,
+        progress: Progress,
+        distance: Callable[[Setting], int],
+    ) -> None:
+        self._labelled, self._method = labelled, method
+        self._workers, self._progress, self._distance = workers, progress, distance
+        self._counts: dict[tuple[tuple[str, float], ...], Counts] = {}
+
+    def run(self, setting: Setting) -> Counts:
+        """The counts of a setting; run once."""
+        key = tuple(sorted(setting.items()))
+        if key not in self._counts:
+            with tempfile.TemporaryDirectory(prefix="neardup-tune-") as place:
+                result = dedup(
+                    str(self._labelled.pages),
+                    Path(place) / "result",
+                    method=self._method,
+                    options=setting,
+                    workers=self._workers,
+                )
+                self._counts[key] = count(self._labelled.truth, clusters_of(result))
+            self._progress.advance(1)
+        return self._counts[key]
+
+    def listed(self) -> tuple[list[Setting], list[Counts]]:
+        """Settings and counts, those nearest to the defaults first."""
+        listed = [(dict(key), counts) for key, counts in self._counts.items()]
+        listed.sort(key=lambda each: self._distance(each[0]))
+        return [setting for setting, _ in listed], [counts for _, counts in listed]
+
+
+def _ranges(settings: list[Setting], choice: Choice) -> dict[str, tuple[float, float]]:
+    ranges = {}
+    for name in settings[0]:
+        values = np.array([setting[name] for setting in settings])[choice.chosen_again]
+        low, high = np.percentile(values, [2.5, 97.5], method="nearest")
+        ranges[name] = (float(low), float(high))
+    return ranges
+
+
+def describe(tuned: Tuned) -> list[str]:
+    """What was chosen and how sure it is, in lines for people."""
+    choice = tuned.choice
+    lines = [
+        f"{name} = {_number(value)}, from {_number(tuned.ranges[name][0])} to "
+        f"{_number(tuned.ranges[name][1])} when the labels are drawn again"
+        for name, value in tuned.options.items()
+    ]
+    lines.append(
+        f"{choice.agreement:.0%} of {choice.chosen_again.size:,} redraws choose exactly this"
+    )
+    lines.append(f"on these labels: {_scores(choice.scores)}; default: {_default(tuned)}")
+    held = choice.held_out_intervals
+    lines.append(
+        f"on labels held out: {_scores(choice.held_out)}; 95 % intervals: "
+        + ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in held.items())
+    )
+    for number, what in ((choice.true_pairs, "duplicates"), (tuned.labelled_different, "others")):
+        if number is not None and number < HANDFUL:
+            lines.append(
+                f"only {number} {'pair' if number == 1 else 'pairs'} of {what} labelled: that is a "
+                "handful, so take this choice as a guess"
+            )
+    if not choice.meets_precision:
+        lines.append("no setting tried reaches the precision asked for: this comes nearest")
+    return lines
+
+
+def _default(tuned: Tuned) -> str:
+    options = ", ".join(f"{name} = {_number(value)}" for name, value in tuned.defaults.items())
+    return f"{_scores(tuned.default_scores)} ({options})"
+
+
+def _scores(scores: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {scores[name]:.3f}" for name in ("precision", "recall", "f1"))
+
+
+def write_config(tuned: Tuned, path: Path) -> None:
+    """A TOML file for `neardup dedup --config`; how sure it is stands in its comments."""
+    comments = "".join(f"# {line}\n" for line in describe(tuned))
+    options = "".join(f"{name} = {_number(value)}\n" for name, value in tuned.options.items())
+    text = f'{comments}method = "{tuned.method}"\n\n[options]\n{options}'
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _number(value: float) -> str:
+    """Without a needless .0: an option of type int takes no other."""
+    return str(int(value)) if value == int(value) else f"{value:g}"

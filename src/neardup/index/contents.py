@@ -1,0 +1,298 @@
+"""Looking into the index: pages, clusters, their history, and counts.
+
+What the review pages ask beside the index's own verbs: counts over time and by host, and why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import Any, Literal
+
+from neardup.errors import UsageError
+from neardup.index.answers import (
+    Answer,
+    ClusterSummary,
+    Event,
+    Feedback,
+    StoredPage,
+    cluster_name,
+    cluster_number,
+    micros,
+    moment,
+    stored_answers,
+)
+from neardup.index.candidates import stored_features, unpack
+from neardup.methods.base import Method
+from neardup.model import Cluster, Page, Relation, Verdict
+from neardup.schemas import PAGES
+from neardup.stores.records import ClusterRow, PageRow
+from neardup.stores.session import Session
+from neardup.stores.store import Store
+from neardup.text.parse import pages_from
+
+Sort = Literal["size", "changed", "created"]
+CLUSTERS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts over the whole index."""
+
+    pages: int
+    clusters: int
+    duplicates: int  # pages that are not the first of their cluster
+    undecided: int
+    hosts: int
+    pairs: dict[str, int]  # by relation
+    feedback: int
+
+
+def page(session: Session, id: str) -> StoredPage | None:  # noqa: A002
+    """A page that is here."""
+    row = session.known([id]).get(id)
+    return None if row is None else _stored_page(row)
+
+
+def text(session: Session, id: str) -> Page | None:  # noqa: A002
+    """A page with its text, if it is kept."""
+    row = session.known([id]).get(id)
+    packed = session.content("texts", [row.number]) if row else {}
+    return pages_from(unpack(PAGES, list(packed.values())))[0] if packed else None
+
+
+def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
+    """The verdict on two pages that are here."""
+    rows = named_pages(session, a, b)
+    features = stored_features(method, session)
+    verdict = features.judge([rows[a].number], [rows[b].number]).to_pylist()[0]
+    return Verdict(
+        Relation(verdict["relation"]), verdict["similarity"], json.loads(verdict["evidence"])
+    )
+
+
+def named_pages(session: Session, *ids: str) -> dict[str, PageRow]:
+    """The pages of these ids, or an error that names the one that is not here."""
+    rows = session.known(ids)
+    for each in ids:
+        if each not in rows:
+            raise UsageError(f"there is no page {each!r} in the index")
+    return rows
+
+
+def follow(session: Session, name: str) -> ClusterRow | None:
+    """The cluster of that name, or the one that it has become part of."""
+    number = cluster_number(name)
+    row = None if number is None else session.cluster(number)
+    while row is not None and row.moved_to is not None:
+        row = session.cluster(row.moved_to)
+    return row
+
+
+def cluster(session: Session, name: str) -> Cluster | None:
+    """The cluster that a name leads to; None where no page is left of it."""
+    row = follow(session, name)
+    found = session.members([row.cluster]) if row else []
+    return _cluster(found) if found else None
+
+
+def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
+    """Every cluster of some size, in the order in which they were made."""
+    after = 0
+    while found := store.read(partial(_clusters_after, after=after, smallest=smallest)):
+        yield from found.values()
+        after = max(found)
+
+
+def _clusters_after(session: Session, after: int, smallest: int) -> dict[int, Cluster]:
+    """The next clusters, by number."""
+    sql = "SELECT cluster FROM clusters WHERE cluster > ? AND size >= ? ORDER BY cluster LIMIT ?"
+    rows = session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
+    by_cluster: dict[int, list[PageRow]] = {}
+    for row in session.members([number for (number,) in rows]):
+        by_cluster.setdefault(row.cluster, []).append(row)
+    return {number: _cluster(by_cluster[number]) for number in sorted(by_cluster)}
+
+
+def list_clusters(
+    session: Session,
+    smallest: int,
+    host: str,
+    search: str,
+    since: datetime | None,
+    sort: Sort,
+    skip: int,
+    most: int,
+) -> list[ClusterSummary]:
+    """Clusters that fit, the greatest or newest first."""
+    if sort not in ("size", "changed", "created"):
+        raise UsageError(
+            f"clusters cannot be sorted by {sort!r}; there are: size, changed, created"
+        )
+    where, values = ["size >= ?"], [max(smallest, 1)]
+    if since is not None:
+        where.append("changed >= ?")
+        values.append(micros(since))
+    among, wanted = _pages_that_fit(host, search)
+    if among:
+        where.append(f"cluster IN (SELECT cluster FROM pages WHERE {among})")
+    order = "cluster" if sort == "created" else sort
+    sql = (
+        f"SELECT cluster, size, created, changed FROM clusters WHERE {' AND '.join(where)} "
+        f"ORDER BY {order} DESC, cluster DESC LIMIT ? OFFSET ?"
+    )
+    rows = session.select(sql, *values, *wanted, most, skip)
+    firsts = session.firsts_of([row[0] for row in rows])
+    first_of = {each.cluster: each for each in session.pages(sorted(firsts.values())).values()}
+    return [
+        ClusterSummary(
+            cluster_name(number),
+            size,
+            moment(created),
+            moment(changed),
+            first_of[number].id,
+            first_of[number].title,
+        )
+        for number, size, created, changed in rows
+    ]
+
+
+def _pages_that_fit(host: str, search: str) -> tuple[str, list[str]]:
+    where, values = [], []
+    if host:
+        where.append("host = ?")
+        values.append(host)
+    if search:
+        where.append("(lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!')")
+        for sign in "!%_":
+            search = search.replace(sign, f"!{sign}")
+        values += [f"%{search.lower()}%"] * 2
+    return " AND ".join(where), values
+
+
+def members(session: Session, name: str) -> list[StoredPage]:
+    """The pages of a cluster, in the order in which they came."""
+    row = follow(session, name)
+    return [_stored_page(each) for each in session.members([row.cluster])] if row else []
+
+
+def history(session: Session, name: str) -> list[Event]:
+    """What happened to a cluster, in order."""
+    number = cluster_number(name)
+    if number is None:
+        return []
+    return [
+        Event(
+            moment(row.at),
+            cluster_name(row.cluster),
+            row.kind,
+            row.page,
+            None if row.other is None else cluster_name(row.other),
+        )
+        for row in session.events(number)
+    ]
+
+
+def stats(session: Session) -> Stats:
+    """Counts over the whole index."""
+    rows = session.select("SELECT count(*), count(DISTINCT host) FROM pages")
+    pages, hosts = rows[0]
+    alive = session.select("SELECT count(*) FROM clusters WHERE size > 0")
+    undecided = session.select("SELECT count(*) FROM pages WHERE NOT decidable")
+    said = session.select("SELECT count(*) FROM feedback")
+    pairs = session.select("SELECT relation, count(*) FROM edges GROUP BY relation")
+    return Stats(
+        pages, alive[0][0], pages - alive[0][0], undecided[0][0], hosts, dict(pairs), said[0][0]
+    )
+
+
+def _cluster(rows: list[PageRow]) -> Cluster:
+    ids = tuple(row.id for row in rows)
+    return Cluster(cluster_name(rows[0].cluster), ids[0], ids)
+
+
+def _stored_page(row: PageRow) -> StoredPage:
+    return StoredPage(
+        row.id,
+        row.url,
+        row.host,
+        row.title,
+        cluster_name(row.cluster),
+        None if row.time is None else moment(row.time),
+        moment(row.added),
+        moment(row.seen),
+        row.size,
+        row.length,
+        not row.decidable,
+    )
+
+
+DAY = 86_400_000_000  # microseconds
+
+# Each page with whether it is a duplicate: not the first of its cluster.
+_MARKED = """pages JOIN (SELECT cluster AS of_cluster, min(number) AS first FROM pages
+    GROUP BY cluster) AS firsts ON pages.cluster = of_cluster"""
+_DUPLICATES = "sum(CASE WHEN number > first THEN 1 ELSE 0 END)"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The pages that came on a day (UTC), and how many of them are duplicates now."""
+
+    day: date
+    pages: int
+    duplicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The pages of a host, and how many of them are duplicates."""
+
+    host: str
+    pages: int
+    duplicates: int
+
+
+def by_day(session: Session, most: int = 60) -> list[Day]:
+    """The last days on which pages came, in order."""
+    sql = (
+        f"SELECT added / {DAY}, count(*), {_DUPLICATES} FROM {_MARKED} "
+        f"GROUP BY added / {DAY} ORDER BY added / {DAY} DESC LIMIT ?"
+    )
+    rows: list[Any] = session.select(sql, most)
+    return [
+        Day(datetime.fromtimestamp(day * DAY / 1e6, UTC).date(), pages, int(duplicates))
+        for day, pages, duplicates in reversed(rows)
+    ]
+
+
+def by_host(session: Session, most: int = 12) -> list[Host]:
+    """The hosts with most duplicates, then those with most pages."""
+    sql = (
+        f"SELECT host, count(*), {_DUPLICATES} FROM {_MARKED} WHERE host <> '' "
+        f"GROUP BY host ORDER BY {_DUPLICATES} DESC, count(*) DESC, host LIMIT ?"
+    )
+    rows: list[Any] = session.select(sql, most)
+    return [Host(host, pages, int(duplicates)) for host, pages, duplicates in rows]
+
+
+def reasons(method: Method, session: Session, ids: Sequence[str]) -> dict[str, Answer]:
+    """Why each of these stored pages is in its cluster, by id: the page it is closest to."""
+    return stored_answers(method, session, list(session.known(ids).values()))
+
+
+def said_within(session: Session, ids: Sequence[str]) -> list[Feedback]:
+    """What people have said of pairs among these pages."""
+    return [
+        Feedback(row.a, row.b, row.duplicate, moment(row.at), row.note)
+        for row in session.feedback(list(ids))
+    ]
+
+
+def word_on(store: Store, a: str, b: str) -> Feedback | None:
+    """What a person has said of two pages, if anyone has."""
+    found = store.read(lambda session: said_within(session, [a, b]))
+    return found[0] if found and a != b else None

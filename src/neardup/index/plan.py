@@ -1,0 +1,377 @@
+"""What a batch of pages would change in the index: the whole of it, and nothing is written.
+
+`query` looks at the plan, `add` carries it out; so both give the same answer. `make_plan` reads as
+the algorithm.
+
+Carrying out a plan: everything a batch of pages changes, written at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.index.candidates import (
+    REJECTED,
+    Keys,
+    PageFeatures,
+    all_pairs,
+    candidates,
+    keys_of,
+    pack,
+    pack_rows,
+    unpack,
+)
+from neardup.index.groups import group_pages
+from neardup.index.names import NONE, Naming, name_clusters
+from neardup.index.sites import (
+    ALL,
+    SURVEYED,
+    Sites,
+    doubles,
+    sites_of,
+    survey_of_all,
+    survey_of_sites,
+)
+from neardup.index.state import ALIASES, StoredState, turn
+from neardup.local.survey import add_up, survey_from
+from neardup.methods.base import (
+    ClustersAroundCentres,
+    DecidesInOrder,
+    Method,
+    Survey,
+    Surveys,
+)
+from neardup.model import Relation
+from neardup.schemas import PAGES, VERDICTS
+from neardup.stores.records import Edge, PageRow
+from neardup.stores.session import Session
+
+
+@dataclass
+class Plan:
+    """New pages, stored pages that are judged again with them, and what follows."""
+
+    rows: dict[int, PageRow]  # of every page in a group, by number, with its cluster so far
+    fresh: list[int]  # the numbers of new pages, in the order of the batch
+    stale: list[int]  # those of stored pages with new features
+    pages: pa.RecordBatch  # the new pages
+    features: pa.RecordBatch  # of the new and then the stale pages
+    keys: Keys
+    sites: Sites
+    edges: list[Edge]
+    evidence: dict[tuple[int, int], str]  # of the pairs in `edges`
+    groups: list[list[int]]
+    cooled: list[tuple[int, int]] = field(default_factory=list)
+    state: StoredState | None = None
+    survey: pa.RecordBatch | None = None  # of all pages, where it is made anew
+    surveyed: int = 0
+
+    @property
+    def numbers(self) -> list[int]:
+        """The pages whose features are new."""
+        return self.fresh + self.stale
+
+
+def make_plan(
+    method: Method,
+    session: Session,
+    pages: pa.RecordBatch,
+    first: int,
+    at: int,
+    replaced: Mapping[str, PageRow],
+) -> Plan:
+    """What adding `pages` would change; they get the numbers from `first` on.
+
+    `replaced` are stored pages, by id, in whose place new ones come.
+    """
+    gone = {row.number for row in replaced.values()}
+    fresh = list(range(first, first + pages.num_rows))
+    sites = _without(sites_of(method, session, pages), gone)
+    stale = _stale(method, session, sites, pages.num_rows, gone)
+    batch, stale = _with_stored(session, pages, stale)
+    survey, counted = _survey(method, session, sites, batch, stale)
+    numbers = np.array([*fresh, *stale], np.int64)
+    features = method.features(batch, survey)
+    keys = keys_of(method, features, numbers)
+    own = gone.union(numbers.tolist())
+    at_hand = PageFeatures(
+        method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
+    )
+    rows = _rows(method, session, pages, features, fresh, stale, at)
+    plan = Plan(
+        {number: _in_place(row, replaced) for number, row in rows.items()},
+        fresh,
+        stale,
+        pages,
+        features,
+        keys,
+        sites,
+        [],
+        {},
+        [],
+        survey=counted,
+        surveyed=batch.num_rows,
+    )
+    if isinstance(method, DecidesInOrder):
+        plan.state = StoredState(session)
+        _decide_in_order(method, session, plan)
+    else:
+        _judge_candidates(method, session, plan, at_hand, own)
+    plan.groups, others = group_pages(
+        method,
+        session,
+        {number: plan.rows[number] for number in plan.numbers},
+        plan.edges,
+        void=gone.union(stale),
+        gone=gone,
+        judge=at_hand.relations,
+    )
+    plan.rows |= others
+    return plan
+
+
+def _without(sites: Sites, gone: set[int]) -> Sites:
+    if not gone:
+        return sites
+    samples = {
+        site: [number for number in sample if number not in gone]
+        for site, sample in sites.samples.items()
+    }
+    return Sites(sites.pages, sites.rows, samples)
+
+
+def _stale(
+    method: Method, session: Session, sites: Sites, arriving: int, gone: set[int]
+) -> list[int]:
+    """Stored pages that are to be judged again, now that more is known."""
+    if isinstance(method, DecidesInOrder) or not isinstance(method, Surveys):
+        return []  # what was decided in order stays decided
+    if not method.surveys_all:
+        return sites.stale()
+    before = session.count_pages()
+    if not doubles(before, before + arriving):
+        return []
+    return [row.number for row in session.every_page() if row.number not in gone]
+
+
+def _with_stored(
+    session: Session, pages: pa.RecordBatch, stale: list[int]
+) -> tuple[pa.RecordBatch, list[int]]:
+    """The new pages and the stale ones of which there is a text."""
+    texts = session.content("texts", stale) if stale else {}
+    if not texts:
+        return pages, []
+    stored = unpack(PAGES, list(texts.values()))
+    return pa.concat_batches([pages, stored]), list(texts)
+
+
+def _survey(
+    method: Method, session: Session, sites: Sites, batch: pa.RecordBatch, stale: list[int]
+) -> tuple[Survey | None, pa.RecordBatch | None]:
+    """The survey that features go by; and its counts, where they are to be kept."""
+    if not isinstance(method, Surveys):
+        return None, None
+    if not method.surveys_all:
+        siblings = sorted({*sites.siblings()} - {*stale})
+        return survey_of_sites(method, session, sites, batch, siblings), None
+    before = session.count_pages()
+    if not doubles(before, before + batch.num_rows - len(stale)):
+        return survey_of_all(method, session, batch), None
+    counted = add_up([method.survey(batch)])
+    return survey_from(batch.num_rows, [counted]), counted
+
+
+def _rows(
+    method: Method,
+    session: Session,
+    pages: pa.RecordBatch,
+    features: pa.RecordBatch,
+    fresh: list[int],
+    stale: list[int],
+    at: int,
+) -> dict[int, PageRow]:
+    sisters = sisters_of(method, features)
+    decidable = method.decidable(features).to_pylist()
+    columns = [pages[name].to_pylist() for name in ("id", "url", "host", "title")]
+    times = pages["time"].cast(pa.int64()).to_pylist()
+    sizes = pages["size"].to_pylist()
+    lengths = pc.utf8_length(pages["text"]).to_pylist()
+    digests = pages["digest"].to_numpy().view(np.int64).tolist()
+    rows = {
+        number: PageRow(
+            number, page, url, host, title, time, at, at, size, length, digest, sister, enough, NONE
+        )
+        for number, page, url, host, title, time, size, length, digest, sister, enough in zip(
+            fresh,
+            *columns,
+            times,
+            sizes,
+            lengths,
+            digests,
+            sisters,
+            decidable,
+            strict=False,  # the stale pages come after the new ones
+        )
+    }
+    for place, (number, row) in enumerate(sorted(session.pages(stale).items()), len(fresh)):
+        rows[number] = row._replace(sister=sisters[place], decidable=decidable[place])
+    return rows
+
+
+def _in_place(row: PageRow, replaced: Mapping[str, PageRow]) -> PageRow:
+    """A page that comes in place of another is in its cluster, for now, and as old."""
+    old = replaced.get(row.id)
+    return row if old is None else row._replace(cluster=old.cluster, added=old.added)
+
+
+def sisters_of(method: Method, features: pa.RecordBatch) -> list[int]:
+    """The sister number of each page; 0 for nobody's sister."""
+    if not isinstance(method, ClustersAroundCentres):
+        return [0] * features.num_rows
+    found: list[int] = method.sisters(features).view(np.int64).tolist()
+    return found
+
+
+def _judge_candidates(
+    method: Method,
+    session: Session,
+    plan: Plan,
+    at_hand: PageFeatures,
+    own: set[int],
+) -> None:
+    if method.compares_all:
+        stored = [row.number for row in session.pages_after(0, method.options.maximum_pages + 1)]
+        pairs = all_pairs(method, [n for n in stored if n not in own], plan.numbers)
+    else:
+        pairs = candidates(method, session, plan.keys, own)
+        plan.cooled = pairs.cooled
+    left, right = pairs.left.tolist(), pairs.right.tolist()
+    if left:
+        keep_edges(plan, left, right, at_hand.judge(left, right))
+
+
+def keep_edges(
+    plan: Plan, left: Sequence[int], right: Sequence[int], verdicts: pa.RecordBatch
+) -> None:
+    """The judged pairs that have something in common."""
+    columns = (verdicts[name].to_pylist() for name in VERDICTS.names)
+    for a, b, relation, similarity, evidence in zip(left, right, *columns, strict=True):
+        if relation not in REJECTED:
+            plan.edges.append(Edge(a, b, relation, similarity))
+            plan.evidence[a, b] = evidence
+
+
+def _decide_in_order(method: DecidesInOrder, session: Session, plan: Plan) -> None:
+    """Page by page in the order of (time, id) within the batch, against the stored state."""
+    rows = [plan.rows[number] for number in plan.fresh]
+    order = sorted(range(len(rows)), key=lambda place: turn(rows[place]))
+    ids = pa.array([rows[place].id for place in order], pa.string())
+    assert plan.state is not None
+    assigned = method.assign(ids, plan.features.take(pa.array(order, pa.int64())), plan.state)
+    numbers = {row.id: row.number for row in rows}
+    for place, match in zip(order, assigned.to_pylist(), strict=True):
+        other = _number_of(match["match"], rows[place].id, numbers, session, plan.state)
+        if other is None or other == rows[place].number:
+            continue
+        page, relation = rows[place].number, match["relation"]
+        a, b = min(page, other), max(page, other)
+        told = relation if a == page else str(Relation(relation).reverse)
+        plan.edges.append(Edge(a, b, told, match["similarity"]))
+        plan.evidence[a, b] = match["evidence"]
+
+
+def _number_of(
+    match: str | None, page: str, numbers: dict[str, int], session: Session, state: StoredState
+) -> int | None:
+    """The page that the state means; for one that is gone, who stands for it from now on."""
+    aliases = state.map(ALIASES)
+    while match is not None and match not in numbers:
+        stored = session.known([match]).get(match)
+        if stored is not None:
+            numbers[match] = stored.number
+        elif not aliases.get(match):
+            aliases[match] = page
+            return None
+        else:
+            match = aliases[match]
+    return None if match is None else numbers[match]
+
+
+def apply_plan(
+    method: Method, session: Session, plan: Plan, at: int, texts: Sequence[bytes] | None
+) -> Naming:
+    """Write the new pages, what has changed of stored ones, and the clusters.
+
+    `texts` are the new pages, packed; None where they are not kept.
+    """
+    naming = name_clusters(session, plan.groups, plan.rows, at)
+    _forget_keys(method, session, plan.stale)
+    session.drop_edges(plan.stale)
+    session.drop_keys(plan.cooled)
+    session.put_pages([_placed(plan.rows[number], naming) for number in plan.fresh])
+    session.update_pages(
+        (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
+    )
+    _put_content(method, session, plan, texts)
+    session.put_keys(plan.keys.entries())
+    session.drop_sites(plan.sites.retired())
+    session.put_sites(plan.sites.taken_up(plan.fresh))
+    if texts is None:
+        _forget_surveys(session, {number for _, number in plan.sites.retired()})
+    session.put_edges(plan.edges)
+    if plan.state is not None:
+        session.put_state(plan.state.written)
+        session.drop_state(plan.state.dropped)
+    naming.apply(session, set(plan.fresh))
+    return naming
+
+
+def _placed(row: PageRow, naming: Naming) -> PageRow:
+    return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
+
+
+def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> None:
+    """Take from stored pages the keys that their features gave."""
+    if not numbers:
+        return
+    features = session.content("features", numbers)
+    old = unpack(method.feature_schema, list(features.values()))
+    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
+
+
+def _put_content(
+    method: Method, session: Session, plan: Plan, texts: Sequence[bytes] | None
+) -> None:
+    packed = pack_rows(plan.features)
+    new = len(plan.fresh)
+    session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
+    if plan.stale:
+        session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
+    if texts is not None:
+        session.put_content("texts", zip(plan.fresh, texts, strict=True))
+    elif isinstance(method, Surveys) and not method.surveys_all:
+        surveys = [pack(method.survey(page)) for page in _one_by_one(plan.pages)]
+        session.put_content("surveys", zip(plan.fresh, surveys, strict=True))
+    if plan.survey is not None:
+        session.replace_content("surveys", [(ALL, pack(plan.survey))])
+        session.keep_setting(SURVEYED, str(plan.surveyed))
+
+
+def _forget_surveys(session: Session, retired: set[int]) -> None:
+    """What was kept of pages for the sites that they stand for no longer."""
+    session.drop_content("surveys", sorted(retired - session.standing(sorted(retired))))
+
+
+def _one_by_one(pages: pa.RecordBatch) -> list[pa.RecordBatch]:
+    return [pages.slice(row, 1) for row in range(pages.num_rows)]
+
+
+def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> None:
+    """Everything that is stored of pages; their clusters are told by whoever forgets them."""
+    _forget_keys(method, session, numbers)
+    session.drop_pages(numbers)

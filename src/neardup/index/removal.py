@@ -1,0 +1,132 @@
+"""Pages that leave the index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from neardup.index.answers import now
+from neardup.index.candidates import stored_features, unpack
+from neardup.index.groups import group_pages
+from neardup.index.names import name_clusters
+from neardup.index.plan import forget_pages
+from neardup.index.state import ALIASES, StoredState, turn
+from neardup.methods.base import DecidesInOrder, Method
+from neardup.stores.records import Edge, EventRow, PageRow
+from neardup.stores.session import Session
+from neardup.stores.store import Store
+
+PAGES_AT_ONCE = 1_000
+
+
+def expire(method: Method, store: Store, moment: int) -> int:
+    """Forget pages that were last added before a moment, some at a time; gives how many."""
+    count = 0
+    while True:
+
+        def work(session: Session) -> int:
+            rows = list(session.pages(session.not_seen_since(moment, PAGES_AT_ONCE)).values())
+            _take_out(method, session, rows, now())
+            return len(rows)
+
+        found = store.write(work)
+        count += found
+        if found < PAGES_AT_ONCE:
+            break
+    if count:
+        store.write(lambda session: rebuild_state(method, session))
+    return count
+
+
+def remove(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
+    """Forget pages.
+
+    A state that goes by the order of pages cannot take one out: it may name the page once more,
+    and then a page that stayed beside it is meant. `expire` makes such a state anew.
+    """
+    if rows:
+        _take_out(method, session, rows, at)
+
+
+def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
+    """Forget pages; those that hung together through them are clustered anew."""
+    gone = {row.number for row in rows}
+    bridges = _bridges(method, session, gone)
+    features = stored_features(method, session)
+    ends = sorted({end for edge in bridges for end in (edge.a, edge.b)})
+    groups, others = group_pages(
+        method,
+        session,
+        session.pages(ends),
+        bridges,
+        void=gone,
+        gone=gone,
+        judge=features.relations,
+    )
+    if isinstance(method, DecidesInOrder):
+        _leave_aliases(session, rows, gone)
+    forget_pages(method, session, sorted(gone))
+    session.put_edges(bridges)
+    session.put_events([EventRow(at, row.cluster, "removed", row.id, None) for row in rows])
+    _shrink(session, rows, at)
+    name_clusters(session, groups, others, at).apply(session)
+
+
+def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
+    """Pairs in place of those through pages that are gone.
+
+    Where a method decides in order, a page has one pair: with the page it was found to duplicate.
+    When that one goes, those that were put beside it stay together.
+    """
+    if not isinstance(method, DecidesInOrder):
+        return []
+    first: dict[int, int] = {}
+    bridges = {}
+    for edge in session.edges(sorted(gone)):
+        for lost, page in ((edge.a, edge.b), (edge.b, edge.a)):
+            if lost in gone and page not in gone:
+                anchor = first.setdefault(lost, page)
+                if anchor != page:
+                    a, b = min(anchor, page), max(anchor, page)
+                    bridges[a, b] = Edge(a, b, edge.relation, edge.similarity)
+    known = {(edge.a, edge.b) for edge in session.edges(sorted({a for a, _ in bridges}))}
+    return [edge for pair, edge in bridges.items() if pair not in known]
+
+
+def _leave_aliases(session: Session, rows: Sequence[PageRow], gone: set[int]) -> None:
+    """Whom the state means when it names a page that is gone: a neighbour that stays, or none."""
+    beside: dict[int, int] = {}
+    for edge in session.edges(sorted(gone)):
+        for lost, page in ((edge.a, edge.b), (edge.b, edge.a)):
+            if lost in gone and page not in gone:
+                beside[lost] = min(page, beside.get(lost, page))
+    stay = session.pages(sorted(set(beside.values())))
+    named = {lost: stay[page].id for lost, page in beside.items()}
+    session.put_state([(ALIASES, row.id, json.dumps(named.get(row.number, ""))) for row in rows])
+
+
+def _shrink(session: Session, rows: Sequence[PageRow], at: int) -> None:
+    lost: dict[int, int] = {}
+    for row in rows:
+        lost[row.cluster] = lost.get(row.cluster, 0) + 1
+    session.update_clusters(
+        row._replace(size=row.size - lost[row.cluster], changed=at)
+        for row in session.clusters(sorted(lost))
+    )
+
+
+def rebuild_state(method: Method, session: Session) -> None:
+    """The state of a method that decides in order, as if only the pages here had come."""
+    if not isinstance(method, DecidesInOrder):
+        return
+    session.clear_state()
+    state = StoredState(session)
+    rows = sorted(session.every_page(), key=turn)
+    for start in range(0, len(rows), PAGES_AT_ONCE):
+        batch = rows[start : start + PAGES_AT_ONCE]
+        packed = session.content("features", [row.number for row in batch])
+        features = unpack(method.feature_schema, [packed[row.number] for row in batch])
+        method.assign(pa.array([row.id for row in batch], pa.string()), features, state)
+    session.put_state(state.written)

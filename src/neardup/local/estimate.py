@@ -1,0 +1,102 @@
+"""What a run will need, told before it starts: pages, bytes, memory, disk and time.
+
+A sample of the input is read, parsed and given to the method; the rest is proportion. How far a
+compressed file goes is guessed by compressing the sample the same way. It is an estimate: right
+in its order of magnitude, not to the page.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import zstandard
+
+from neardup.local.run import default_workers
+from neardup.local.survey import survey_of
+from neardup.methods.base import Method
+from neardup.model import RawPage
+from neardup.pages import Limits, read
+from neardup.pages.inputs import find_files
+from neardup.text.parse import parse
+
+SAMPLE_PAGES = 64
+LIBRARIES_BYTES = 250_000_000  # the interpreter with numba, Arrow and the kernels
+IN_FLIGHT_BYTES = 40_000_000  # a thread's batches and their scratch space
+RECORD_BYTES = 400  # what stays in memory of a page, and of its row in the tables
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run over some inputs will need, about."""
+
+    pages: int
+    size: int  # bytes of the pages
+    memory: int
+    disk: int  # of the work folder
+    seconds: float
+
+    def in_words(self) -> str:
+        """One line for people."""
+        return (
+            f"about {self.pages:,} pages, {_megabytes(self.size)} of content; needs about "
+            f"{_megabytes(self.memory)} of memory, {_megabytes(self.disk)} of disk for the time "
+            f"of the run, and {_duration(self.seconds)}"
+        )
+
+
+def estimate(
+    inputs: Sequence[str], limits: Limits, method: Method, workers: int | None = None
+) -> Estimate | None:
+    """What a run will need; None when its size cannot be told (standard input, remote files)."""
+    workers = workers or default_workers()
+    paths = [Path(file.path) for file in find_files(inputs)]
+    if not all(path.is_file() for path in paths):
+        return None
+    records = list(islice(read(inputs, limits), SAMPLE_PAGES))
+    sample = [record for record in records if isinstance(record, RawPage)]
+    if not sample:
+        return None
+    parse(sample[:1])  # compiles or loads the kernels, which is not part of the rate
+    started = time.perf_counter()
+    pages = parse(sample)
+    features = method.features(pages, survey_of(method, pages))
+    seconds = (time.perf_counter() - started) / len(sample)
+    count = len(sample)
+    if len(records) == SAMPLE_PAGES:  # there is more
+        on_disk = sum(path.stat().st_size for path in paths)
+        count = max(count, round(on_disk / _stored_size(sample, paths[0])))
+    content = sum(len(raw.body) for raw in sample) / len(sample)
+    spilled = (pages["text"].nbytes / 2 + features.nbytes) / len(sample)
+    needed = LIBRARIES_BYTES + workers * IN_FLIGHT_BYTES + count * RECORD_BYTES
+    return Estimate(
+        count,
+        round(content * count),
+        needed,
+        round(spilled * count),
+        seconds * count / workers,
+    )
+
+
+def _stored_size(sample: list[RawPage], path: Path) -> float:
+    """Bytes that a page takes in a file of that kind, on average."""
+    content = b"".join(raw.body for raw in sample)
+    if path.suffix == ".gz":
+        content = zlib.compress(content)
+    elif path.suffix in (".zst", ".parquet"):
+        content = zstandard.ZstdCompressor().compress(content)
+    return max(1.0, len(content) / len(sample))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB" if size < 10e9 else f"{size / 1e9:,.0f} GB"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:,.0f} minutes" if seconds < 5400 else f"{seconds / 3600:,.1f} hours"

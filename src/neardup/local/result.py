@@ -1,0 +1,248 @@
+"""The files a run leaves behind: every page once, every judged pair, every skip, and a summary.
+
+A result folder, read back.
+
+Rows of a table as lines of JSON, by columns: a result has as many rows as pages and pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from neardup.errors import OutputError
+from neardup.kernels.json_text import quoted_texts
+from neardup.local.run import Stage
+from neardup.model import Cluster
+from neardup.text.tokens import string_buffers
+
+Format = Literal["jsonl", "parquet"]
+
+CLUSTERS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("cluster", pa.string(), nullable=False),
+        pa.field("kept", pa.bool_(), nullable=False),
+        pa.field("duplicate_of", pa.string()),
+        pa.field("similarity", pa.float64()),
+        pa.field("relation", pa.string()),  # to the kept page; "undecided" alone: too little text
+    ]
+)
+
+PAIRS = pa.schema(
+    [
+        pa.field("a", pa.string(), nullable=False),
+        pa.field("b", pa.string(), nullable=False),
+        pa.field("relation", pa.string(), nullable=False),
+        pa.field("similarity", pa.float64()),
+        pa.field("evidence", pa.string(), nullable=False),
+    ]
+)
+
+SKIPPED = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("record", pa.int64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("detail", pa.string(), nullable=False),
+    ]
+)
+
+
+def check_destination(out: Path) -> None:
+    """Refuse to replace anything but an earlier result of ours."""
+    if out.is_file():
+        raise OutputError(f"{out} is a file; --out names a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / "summary.json").is_file():
+        raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
+
+
+def make_empty(folder: Path) -> None:
+    """A folder with nothing of an earlier attempt in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+
+
+def write_rows(
+    path: Path,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    format: Format,  # noqa: A002 - the name of the command-line option
+    stage: Stage,
+) -> None:
+    """Write `path` with the format's ending."""
+    target = path.with_suffix(f".{format}")
+    write = _write_parquet if format == "parquet" else _write_lines
+    rows = write(target, schema, batches)
+    stage.advance(rows, target.stat().st_size)
+
+
+def _write_parquet(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    rows = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    rows = 0
+    with path.open("wb") as file:
+        for batch in batches:
+            file.writelines(json_lines(batch, ready=("evidence",)))
+            rows += batch.num_rows
+    return rows
+
+
+def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    """The summary, for people and programs."""
+    path = folder / "summary.json"
+    path.write_text(json.dumps(summary, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def put_in_place(result: Path, out: Path) -> None:
+    """Make `result` appear as `out` whole; an earlier result there goes only then."""
+    earlier = result.with_name(result.name + ".earlier")
+    if out.exists():
+        out.rename(earlier)
+    result.rename(out)
+    shutil.rmtree(earlier, ignore_errors=True)
+
+
+@contextmanager
+def writing(what: Path) -> Iterator[None]:
+    """Turn the system's refusals into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or os.strerror(error.errno or 0)
+        raise OutputError(f"cannot write {what}: {reason}") from error
+
+
+def read_rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """The rows of one file of a result, whichever format it was written in."""
+    lines = folder / f"{name}.jsonl"
+    if lines.exists():
+        with lines.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
+        return
+    for path in _parquet_files(folder / f"{name}.parquet"):
+        for batch in pq.ParquetFile(path).iter_batches():
+            yield from map(_with_parsed_evidence, batch.to_pylist())
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """The file, or the files of a folder: several machines write one each."""
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+
+
+def _with_parsed_evidence(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "evidence": json.loads(row["evidence"])} if "evidence" in row else row
+
+
+class Result:
+    """What `dedup` wrote. Rows are read from the files when asked for."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def __repr__(self) -> str:
+        return f"Result({str(self.folder)!r})"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The contents of summary.json."""
+        found: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
+        return found
+
+    def pages(self) -> Iterator[dict[str, Any]]:
+        """Every page with its cluster, whether it is kept, and what it duplicates."""
+        return read_rows(self.folder, "clusters")
+
+    def pairs(self) -> Iterator[dict[str, Any]]:
+        """The judged pairs that have something in common, with the evidence."""
+        return read_rows(self.folder, "pairs")
+
+    def rejected(self) -> Iterator[dict[str, Any]]:
+        """The candidates that failed, with the reason."""
+        return read_rows(self.folder, "rejected")
+
+    def skipped(self) -> Iterator[dict[str, Any]]:
+        """The records that did not become a page."""
+        return read_rows(self.folder, "skipped")
+
+    def clusters(self) -> list[Cluster]:
+        """Every cluster, those of one page too, by name."""
+        members: defaultdict[str, list[str]] = defaultdict(list)
+        kept: dict[str, str] = {}
+        for page in self.pages():
+            members[page["cluster"]].append(page["id"])
+            if page["kept"]:
+                kept[page["cluster"]] = page["id"]
+        return [Cluster(name, kept[name], tuple(ids)) for name, ids in members.items()]
+
+    def kept(self) -> list[str]:
+        """The ids of the pages to keep."""
+        return [page["id"] for page in self.pages() if page["kept"]]
+
+
+LARGEST = 2**28  # bytes of a batch that is written at once: Arrow's strings hold 2**31, escaped
+NOTHING = np.empty(0, np.uint8)
+
+
+def json_lines(batch: pa.RecordBatch, ready: tuple[str, ...] = ()) -> Iterator[memoryview]:
+    """Each row as `json.dumps(row, ensure_ascii=False)` writes it, and a line end.
+
+    The columns named in `ready` are JSON already and go in as they are.
+    """
+    step = max(batch.num_rows * LARGEST // max(batch.nbytes, LARGEST), 1)
+    for start in range(0, batch.num_rows, step):
+        yield _lines(batch.slice(start, step), ready)
+
+
+def _lines(batch: pa.RecordBatch, ready: tuple[str, ...]) -> memoryview:
+    parts: list[pa.Array | str] = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        parts += [f'{", " if parts else "{"}"{name}": ']
+        parts += [column if name in ready else _values(column)]
+    lines = pc.binary_join_element_wise(*parts, "}\n", "")
+    data, offsets = string_buffers(lines)
+    return data[offsets[0] : offsets[-1]].data
+
+
+def _values(column: pa.Array) -> pa.StringArray:
+    """A column as JSON."""
+    if pa.types.is_string(column.type):
+        written = _quoted(column)
+    elif pa.types.is_boolean(column.type):
+        written = pc.if_else(column, "true", "false")
+    elif pa.types.is_floating(column.type):
+        encoded = column.dictionary_encode()
+        numbers = pa.array([repr(number) for number in encoded.dictionary.to_pylist()], pa.string())
+        written = numbers.take(encoded.indices)
+    else:
+        written = column.cast(pa.string())
+    return pc.if_else(column.is_valid(), written, "null") if column.null_count else written
+
+
+def _quoted(column: pa.StringArray) -> pa.StringArray:
+    data, offsets = string_buffers(column)
+    addresses = np.uint64(data.ctypes.data) + offsets[:-1].astype(np.uint64)
+    quoted, ends = quoted_texts(addresses, np.diff(offsets), NOTHING)
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(quoted)]
+    return pa.Array.from_buffers(pa.string(), len(column), buffers)

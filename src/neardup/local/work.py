@@ -1,0 +1,251 @@
+"""The work folder of a run: what one stage leaves for the next.
+
+Every stage leaves its result as `Parts`: numbered Arrow files and a manifest that names each with
+its checksum. A part is written beside its place and renamed, and only then listed, so a run that
+is killed at any moment leaves whole parts, and `--resume` computes only what is missing.
+
+What every stage of a run has at hand.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from neardup.errors import OutputError
+from neardup.kernels import key_order
+from neardup.local.run import Stage, Stages, ordered_map
+
+Item = TypeVar("Item")
+
+MANIFEST = "manifest.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a stage, as its manifest lists it."""
+
+    number: int
+    rows: int
+    size: int  # bytes that went into making it
+    checksum: str
+
+
+class Parts:
+    """The record batches of one stage, a file each.
+
+    `cuts` is into how many parts the work is cut, where that depends on the memory allowed: what
+    was cut otherwise, by a run that was allowed more or less, is not taken up.
+    """
+
+    def __init__(
+        self, folder: Path, schema: pa.Schema, *, compressed: bool, cuts: int | None = None
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        if cuts is not None:
+            _only_if_cut_so(folder, cuts)
+        self.folder = folder
+        self.schema = schema
+        self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+        self._manifest = folder / MANIFEST
+        self.listed = self._read_manifest()
+
+    def fill(
+        self,
+        items: Iterable[Item],
+        function: Callable[[Item], tuple[pa.RecordBatch, int]],
+        workers: int,
+        stage: Stage,
+    ) -> None:
+        """Part n is `function` of item n: the batch and the bytes that went into it.
+
+        Parts that an earlier run has left are not computed again.
+        """
+
+        def make(numbered: tuple[int, Item]) -> Part:
+            number, item = numbered
+            if number < len(self.listed):
+                return self.listed[number]
+            return self._write(number, *function(item))
+
+        with self._manifest.open("a", encoding="utf-8") as manifest:
+            for part in ordered_map(make, enumerate(items), workers):
+                if part.number == len(self.listed):
+                    self.listed.append(part)
+                    manifest.write(json.dumps(asdict(part)) + "\n")
+                    manifest.flush()
+                stage.advance(part.rows, part.size)
+
+    def path(self, number: int) -> Path:
+        """Where part `number` is."""
+        return self.folder / f"{number:09d}.arrow"
+
+    def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The parts in order, one at a time, only the named columns."""
+        for part in self.listed:
+            yield read_part(self.path(part.number), columns, self.schema)
+
+    def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
+        """What the parts hold of the keys from `first` to `last`, without reading the rest.
+
+        For parts that are not compressed and in the order of their column "key".
+        """
+        for part in self.listed:
+            with pa.memory_map(str(self.path(part.number))) as source:
+                batch = within_keys(pa.ipc.open_file(source).get_batch(0), first, last)
+            # Copied, so that the file is let go: it would count as memory of this process.
+            columns = [column.to_numpy().copy() for column in batch.columns]
+            yield pa.record_batch(columns, schema=self.schema)
+
+    def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
+        path = self.path(number)
+        unfinished = path.with_suffix(".unfinished")
+        with (
+            pa.OSFile(str(unfinished), "wb") as sink,
+            pa.ipc.new_file(sink, self.schema, options=self._options) as writer,
+        ):
+            writer.write_batch(batch)
+        checksum = _checksum(unfinished)
+        unfinished.rename(path)
+        return Part(number, batch.num_rows, size, checksum)
+
+    def _read_manifest(self) -> list[Part]:
+        """The parts an earlier run has left whole: listed, in their place, with that checksum."""
+        listed: list[Part] = []
+        if not self._manifest.exists():
+            return listed
+        for line in self._manifest.read_bytes().splitlines():
+            try:
+                part = Part(**json.loads(line))
+                whole = part.number == len(listed) and part.checksum == _checksum(
+                    self.path(part.number)
+                )
+            except (ValueError, TypeError, OSError):
+                whole = False  # the line was being written when the run was killed
+            if not whole:
+                break
+            listed.append(part)
+        lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed)
+        self._manifest.write_text(lines, encoding="utf-8")
+        return listed
+
+
+def _only_if_cut_so(folder: Path, cuts: int) -> None:
+    """Forget the parts of a folder unless they were cut as now."""
+    label = folder / "cuts"
+    if label.exists() and label.read_text("utf-8") == str(cuts):
+        return
+    (folder / MANIFEST).unlink(missing_ok=True)
+    label.write_text(str(cuts), encoding="utf-8")
+
+
+def _checksum(path: Path) -> str:
+    digest = xxhash.xxh3_64()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_part(
+    path: Path, columns: Sequence[str] | None = None, schema: pa.Schema | None = None
+) -> pa.RecordBatch:
+    """One part, only the named columns, in the order they are named; its schema, where known."""
+    with pa.OSFile(str(path)) as source:
+        if columns is None:
+            return pa.ipc.open_file(source).get_batch(0)
+        if schema is None:
+            schema = pa.ipc.open_file(source).schema
+            source.seek(0)
+        fields = [schema.get_field_index(name) for name in columns]
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
+
+
+def within_keys(batch: pa.RecordBatch, first: int, last: int) -> pa.RecordBatch:
+    """The rows with a key from `first` to `last`, of rows in the order of their keys."""
+    keys = batch["key"].to_numpy()
+    begin = np.searchsorted(keys, np.uint64(first))
+    return batch[begin : np.searchsorted(keys, np.uint64(last), "right")]
+
+
+def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows by their column "key", as `Parts.each_range` needs them."""
+    keys = batch["key"].to_numpy()
+    if keys.size < 2 or (keys[1:] >= keys[:-1]).all():
+        return batch
+    order = key_order.in_order_of_keys(keys, np.arange(keys.size))[1]
+    return batch.take(pa.array(order))
+
+
+@contextmanager
+def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterator[Path]:
+    """The work folder of a run that writes `out`, beside it; gone when the run is done.
+
+    `run` tells what the run is (its inputs and settings): only a folder left by the same run is
+    taken up again. An interrupted run leaves its folder if it is `resumable`; any other end
+    removes it.
+    """
+    folder = out.parent / f".{out.name}.work"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder, out):
+        left_for_later = False
+        try:
+            _take_up(folder, run, resume)
+            yield folder
+        except KeyboardInterrupt:
+            left_for_later = resumable
+            raise
+        finally:
+            if not left_for_later:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path, out: Path) -> Iterator[IO[bytes]]:
+    """Two runs at once must not share a work folder."""
+    with (folder / "lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(f"another run is writing {out} now") from None
+        yield lock
+
+
+def _take_up(folder: Path, run: str, resume: bool) -> None:
+    """Keep what the same run has left, if it is to be resumed; otherwise start afresh."""
+    label = folder / "run.json"
+    if resume and label.exists() and label.read_text("utf-8") == run:
+        return
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != "lock":
+            entry.unlink()
+    label.write_text(run, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The means of one run: where to spill, how much memory, how many threads, whom to tell."""
+
+    work: Path
+    memory: int  # bytes
+    workers: int
+    stages: Stages
+
+    def parts(
+        self, name: str, schema: pa.Schema, *, compressed: bool = True, cuts: int | None = None
+    ) -> Parts:
+        """The parts that the stage of that name leaves, and those it has left already."""
+        return Parts(self.work / name, schema, compressed=compressed, cuts=cuts)

@@ -1,0 +1,169 @@
+"""Clusters that do not stretch.
+
+Joining verified pairs into connected components lets a cluster drift: a is near b, b near c, and
+so on to a page that has nothing to do with a. Here every member of a cluster is close to one page,
+its centre: the member with the most verified neighbours. A member that is not its neighbour yet
+is judged against it; those that fail leave, and are clustered among themselves in the same way.
+
+Sister pages (of one host, say) may be in a cluster only if they are close to each other: a third
+page that is close to both must not join what was judged to be apart. And a page that has a closer
+neighbour than the centre goes where that neighbour goes.
+
+New pages among clusters that stand already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.grouping import connected_components
+
+Rows = NDArray[np.int64]
+Similarities = NDArray[np.float64]
+Closeness = Callable[[Rows, Rows], Similarities]
+
+APART = -1.0  # in place of the similarity of two pages that do not belong together
+
+
+def centred_clusters(
+    sisters: NDArray[np.uint64],
+    left: Rows,
+    right: Rows,
+    similarity: Similarities,
+    closeness: Closeness,
+    numbers: Rows | None = None,
+) -> Rows:
+    """For each page the smallest page of its cluster.
+
+    `left` and `right` are verified pairs with their `similarity`; `closeness` judges further pairs:
+    their similarity, or `APART`. Pages with the same number in `sisters` are sister pages; 0 is
+    nobody's sister. Each round takes one cluster out of every component at once. Ties between
+    centres go to the smallest mixed number: an order that follows nothing in the pages, so that a
+    long chain falls apart in few rounds. `numbers` are the pages' own numbers, ascending, where the
+    rows given here are some pages of many.
+    """
+    count = sisters.size
+    mixed = mixed_numbers(np.arange(count) if numbers is None else numbers)
+    cluster = np.arange(count)
+    while left.size:
+        component = connected_components(count, left, right)
+        centre = _centres(component, left, right, mixed)
+        near = _similarity_to_centre(centre, left, right, similarity, closeness)
+        taken = _without_rival_sisters(np.flatnonzero(near >= 0), centre, near, sisters, closeness)
+        taken = _without_closer_outside(taken, near, left, right, similarity)
+        cluster[taken] = centre[taken]
+        free = np.ones(count, bool)
+        free[taken] = False
+        remaining = free[left] & free[right]
+        left, right, similarity = left[remaining], right[remaining], similarity[remaining]
+    return _named_by_smallest(cluster)
+
+
+def _centres(component: Rows, left: Rows, right: Rows, mixed: NDArray[np.uint64]) -> Rows:
+    """For each page in a pair the centre of its component; -1 for a page in none."""
+    degree = np.bincount(left, minlength=component.size)
+    degree += np.bincount(right, minlength=component.size)
+    paired = np.flatnonzero(degree)
+    best_first = paired[np.lexsort((mixed[paired], -degree[paired], component[paired]))]
+    heads = best_first[np.diff(component[best_first], prepend=-1) != 0]
+    centre_of = np.full(component.size, -1)
+    centre_of[component[heads]] = heads
+    centre = np.full(component.size, -1)
+    centre[paired] = centre_of[component[paired]]
+    return centre
+
+
+def _similarity_to_centre(
+    centre: Rows, left: Rows, right: Rows, similarity: Similarities, closeness: Closeness
+) -> Similarities:
+    """How similar each page is to the centre of its component, verified or judged now."""
+    near = np.full(centre.size, np.nan)
+    to_left, to_right = left == centre[right], right == centre[left]
+    near[right[to_left]] = similarity[to_left]
+    near[left[to_right]] = similarity[to_right]
+    near[centre < 0] = APART
+    member = np.flatnonzero(centre >= 0)
+    near[member[centre[member] == member]] = np.inf
+    unknown = np.flatnonzero(np.isnan(near))
+    if unknown.size:
+        near[unknown] = closeness(unknown, centre[unknown])
+    return near
+
+
+def _without_rival_sisters(
+    member: Rows,
+    centre: Rows,
+    near: Similarities,
+    sisters: NDArray[np.uint64],
+    closeness: Closeness,
+) -> Rows:
+    """The members that are close to the nearest of their sisters in the cluster."""
+    best_first = member[np.lexsort((member, -near[member], sisters[member], centre[member]))]
+    new = np.ones(best_first.size, bool)
+    new[1:] = (np.diff(centre[best_first]) != 0) | (np.diff(sisters[best_first]) != 0)
+    nearest = best_first[np.maximum.accumulate(np.where(new, np.arange(new.size), 0))]
+    rival = ~new & (sisters[best_first] != 0)
+    stays = np.ones(best_first.size, bool)
+    if rival.any():
+        stays[rival] = closeness(best_first[rival], nearest[rival]) >= 0
+    return np.sort(best_first[stays])
+
+
+def _without_closer_outside(
+    member: Rows, near: Similarities, left: Rows, right: Rows, similarity: Similarities
+) -> Rows:
+    """The members that have no neighbour outside the cluster closer than its centre."""
+    outside = np.ones(near.size, bool)
+    outside[member] = False
+    closest = np.full(near.size, APART)
+    np.maximum.at(closest, left[outside[right]], similarity[outside[right]])
+    np.maximum.at(closest, right[outside[left]], similarity[outside[left]])
+    return member[closest[member] <= near[member]]
+
+
+def mixed_numbers(numbers: Rows) -> NDArray[np.uint64]:
+    """Numbers in an order of no meaning (the finaliser of SplitMix64)."""
+    mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _named_by_smallest(cluster: Rows) -> Rows:
+    smallest = np.full(cluster.size, cluster.size)
+    np.minimum.at(smallest, cluster, np.arange(cluster.size))
+    return smallest[cluster]
+
+
+NEW = -1  # in place of the label or the kept page of a page that no earlier run has seen
+
+
+def join_earlier(
+    labels: Rows,
+    kept: Rows,
+    left: Rows,
+    right: Rows,
+    similarity: NDArray[np.float64],
+    closeness: Closeness,
+) -> Rows:
+    """The labels with each new page added that belongs to an earlier cluster.
+
+    Of the earlier pages that a new page is verified to duplicate, the most similar one names the
+    cluster, and the page must be close to what that cluster keeps. Earlier clusters are neither
+    renamed nor merged, whatever new page lies between them.
+    """
+    new_left, new_right = labels[left] == NEW, labels[right] == NEW
+    mixed = new_left != new_right
+    page = np.where(new_left, left, right)[mixed]
+    earlier = np.where(new_left, right, left)[mixed]
+    best_first = np.lexsort((earlier, -similarity[mixed], page))
+    page, earlier = page[best_first], earlier[best_first]
+    best = np.diff(page, prepend=-1) != 0
+    page, earlier = page[best], earlier[best]
+    fits = closeness(page, kept[earlier]) >= 0 if page.size else np.empty(0, bool)
+    joined = labels.copy()
+    joined[page[fits]] = labels[earlier[fits]]
+    return joined

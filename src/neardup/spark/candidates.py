@@ -1,0 +1,229 @@
+"""Candidates: pages that share a key, exactly those that `candidates.grouping` names.
+
+Keys are shuffled so that a task has all pages of a key. A key that very many pages have (a theme, a
+banner) would make one task carry the job, so beyond `RANGE` pages the rows of a key are cut by
+ranges of page numbers. Within a hot key a page is paired with the next few only, so a range
+answers for all its pages but the last few, and sends on its first and last ones; a second shuffle
+of those pairs them over the edges.
+
+Candidates of a method that finds them itself: its own exact filter, block by block.
+
+A pair that the method would name shares a key, so it is enough to ask the method about the pages of
+each key. A key with very many pages is cut into blocks, and every two blocks are asked about
+together: no task holds more than two blocks. Keys with few pages are asked about many at a time;
+pairs that turn up beside those that share a key are pairs the method names all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+from neardup.methods.base import Method, ProposesCandidates, check_page_count
+from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
+from neardup.schemas import PAIRS
+from neardup.spark.columns import from_spark, new_groups, spark_schema, unsigned_order, whole_groups
+from neardup.spark.session import Work
+
+RANGE = 1 << 20  # page numbers in a range
+KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
+SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
+# What a range knows: pairs, or pages for others to pair. `speaks`: its pairs are not told yet.
+TOLD = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
+
+Rows = NDArray[np.int64]
+Batches = Iterable[pa.RecordBatch]
+
+
+def pairs_by_keys(
+    method: Method, features: DataFrame, count: int, work: Work, *, range_size: int = RANGE
+) -> DataFrame:
+    """left and right of every pair that is worth judging, each once."""
+    keys = keys_of(method, features, range_size)
+    if method.transitive:
+        return _with_first(keys).distinct()
+    if count <= range_size:
+        sharing = _sorted(keys, ["key"]).mapInArrow(_pair_groups, spark_schema(SHARING))
+    else:
+        sharing = _over_ranges(keys, work)
+    added = sharing.groupBy("left", "right").agg(f.sum("shared").alias("shared"))
+    if method.chance_pairs is None:
+        return added.select("left", "right")
+    return without_most_chance_pairs(added, method.chance_pairs)
+
+
+def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
+    """key, range and number of every key of every page."""
+
+    def keys(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = method.keys(features_of(method, batch["features"]))
+            numbers = batch["number"].to_numpy()[found["row"].to_numpy()]
+            key = found["key"].to_numpy().view(np.int64)
+            yield pa.record_batch([key, numbers // range_size, numbers], schema=KEYED)
+
+    return features.select("number", "features").mapInArrow(keys, spark_schema(KEYED))
+
+
+def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
+    """The features in a column that comes from Spark."""
+    return from_spark(pa.RecordBatch.from_struct_array(column), method.feature_schema)
+
+
+def _sorted(rows: DataFrame, by: list[str]) -> DataFrame:
+    """Each group in one task, in the order of page numbers."""
+    return rows.repartition(*by).sortWithinPartitions(*by, "number")
+
+
+def _pair_groups(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The pairs of all groups."""
+    for table in whole_groups(batches, ["key"]):
+        numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
+        yield _sharing(*pairs_sharing_keys(numbers, keys))
+
+
+def _sharing(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+    return pa.record_batch([left, right, shared], schema=SHARING)
+
+
+def _with_first(keys: DataFrame) -> DataFrame:
+    """Each page with the first that has its key."""
+    by_range = keys.groupBy("key", "range").agg(f.min("number").alias("left"))
+    first = f.min("left").over(Window.partitionBy("key")).alias("left")
+    pairs = keys.join(by_range.select("key", "range", first), ["key", "range"])
+    return pairs.where("left != number").select("left", f.col("number").alias("right"))
+
+
+def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
+    """As `_pair_groups`, with the rows of a key cut by ranges of page numbers."""
+    told = _sorted(keys, ["key", "range"]).mapInArrow(_within_ranges, spark_schema(TOLD))
+    told = work.keep(told, "told")
+    within = told.where("left is not null").select(*SHARING.names)
+    members = told.where("left is null").select("key", "number", "speaks", "hot")
+    across = _sorted(members, ["key"]).mapInArrow(_across_ranges, spark_schema(SHARING))
+    return within.unionByName(across)
+
+
+def _within_ranges(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
+    for table in whole_groups(batches, ["key", "range"]):
+        key, number = table["key"].to_numpy(), table["number"].to_numpy()
+        new = new_groups(table, ["key", "range"])
+        starts = np.flatnonzero(new)
+        sizes = np.diff(np.append(starts, new.size))
+        group = np.cumsum(new) - 1
+        place = np.arange(new.size) - starts[group]
+        left_over = sizes[group] - place  # pages from here to the end of the group
+        large = sizes[group] > HOT
+        silent = large & (left_over > REACH)
+        yield _told_pairs(*_next_few(group, number, silent))
+        edge = ~silent | (place < REACH)
+        yield _told_members(key[edge], number[edge], ~silent[edge], large[edge])
+
+
+def _told_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+    none = [pa.nulls(left.size, field.type) for field in list(TOLD)[3:]]
+    return pa.record_batch([left, right, shared, *none], schema=TOLD)
+
+
+def _told_members(
+    key: Rows, number: Rows, speaks: NDArray[np.bool_], hot: NDArray[np.bool_]
+) -> pa.RecordBatch:
+    none = [pa.nulls(key.size, pa.int64())] * 3
+    return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=TOLD)
+
+
+def _across_ranges(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The pairs that no range has told."""
+    for table in whole_groups(batches, ["key"]):
+        key, number = table["key"].to_numpy(), table["number"].to_numpy()
+        new = new_groups(table, ["key"])
+        starts, group = np.flatnonzero(new), np.cumsum(new) - 1
+        sizes = np.diff(np.append(starts, new.size))
+        known_hot = table["hot"].to_numpy()
+        hot = (np.logical_or.reduceat(known_hot, starts) | (sizes > HOT))[group]
+        speaks = hot & table["speaks"].to_numpy()
+        yield _sharing(*_next_few(group, number, speaks))
+        yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
+
+
+def _next_few(group: Rows, number: Rows, speaks: NDArray[np.bool_]) -> tuple[Rows, Rows, Rows]:
+    """Each page that speaks with the `REACH` pages after it in its group."""
+    left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for ahead in range(1, REACH + 1):
+        paired = speaks[:-ahead] & (group[:-ahead] == group[ahead:])
+        paired &= number[:-ahead] != number[ahead:]
+        left.append(number[:-ahead][paired])
+        right.append(number[ahead:][paired])
+    every_left = np.concatenate(left)
+    return every_left, np.concatenate(right), np.ones(every_left.size, np.int64)
+
+
+def without_most_chance_pairs(pairs: DataFrame, most: int) -> DataFrame:
+    """As `candidates.grouping.without_most_chance_pairs`."""
+    ordered = pa.schema([*SHARING, ("turn", pa.int64())])
+
+    def with_turn(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            turn = chance_order(batch["left"].to_numpy(), batch["right"].to_numpy())
+            yield pa.record_batch([*batch.columns, unsigned_order(turn)], schema=ordered)
+
+    single = f.col("shared") == 1
+    turns = pairs.mapInArrow(with_turn, spark_schema(ordered))
+    for side in ("left", "right"):
+        rank = f.row_number().over(Window.partitionBy(side, single).orderBy("turn"))
+        turns = turns.withColumn(f"{side}_rank", rank)
+    chosen = ~single | ((f.col("left_rank") <= most) & (f.col("right_rank") <= most))
+    return turns.where(chosen).select("left", "right")
+
+
+BLOCK = 8192  # pages
+CELL = ["key", "one", "other"]  # the pages of a key, or those of two of its blocks
+
+
+def proposed_pairs(method: Method, features: DataFrame, *, block: int = BLOCK) -> DataFrame:
+    """left and right of every pair that the method names, each once."""
+    _check_size(method, features)
+    cells = _cells(keys_of(method, features, range_size=1), block)
+    pages = cells.join(features.select("number", "features"), "number")
+    by_cell = pages.repartition(*CELL).sortWithinPartitions(*CELL)
+
+    def propose(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in whole_groups(batches, CELL, block):
+            yield _named_pairs(method, table)
+
+    return by_cell.mapInArrow(propose, spark_schema(PAIRS)).distinct()
+
+
+def _check_size(method: Method, features: DataFrame) -> None:
+    """A method that looks at all pairs refuses too many pages, as it does on one machine."""
+    most = getattr(method.options, "maximum_pages", None)
+    if most is not None:
+        check_page_count(method.name, features.where("decidable").count(), most)
+
+
+def _cells(keys: DataFrame, block: int) -> DataFrame:
+    """Every page with the cells it is asked about in."""
+    sizes = keys.groupBy("key").count().where("count > 1")
+    blocks = f.ceil(f.col("count") / block)
+    spread = keys.join(sizes, "key").withColumn("blocks", blocks)
+    mine = f.col("number") % f.col("blocks")
+    spread = spread.withColumn("mine", mine)
+    spread = spread.withColumn("its", f.explode(f.sequence(f.lit(0), f.col("blocks") - 1)))
+    one, other = f.least("mine", "its"), f.greatest("mine", "its")
+    return spread.select("key", one.alias("one"), other.alias("other"), "number").distinct()
+
+
+def _named_pairs(method: Method, table: pa.Table) -> pa.RecordBatch:
+    assert isinstance(method, ProposesCandidates)
+    numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
+    chosen = table["features"].combine_chunks().take(pa.array(first))
+    column = chosen.chunk(0) if isinstance(chosen, pa.ChunkedArray) else chosen
+    found = method.candidates(pa.Table.from_batches([features_of(method, column)]))
+    left, right = (numbers[found[name].to_numpy()] for name in PAIRS.names)
+    return pa.record_batch([left, right], schema=PAIRS)

@@ -1,0 +1,386 @@
+"""Which page of a cluster is kept: the policies of `clusters.keeping`, as columns.
+
+One round of `clusters.splitting.centred_clusters` over components too large for a task.
+
+Takes one cluster out of every component: the centre is the page with the most verified neighbours;
+a member is close to it, close to the nearest of its sisters in the cluster, and has no neighbour
+outside that is closer than the centre.
+
+Clusters that do not stretch: `clusters.splitting.centred_clusters` on many machines.
+
+What a component of verified pairs falls into depends on that component alone. So each goes to one
+task, with the features of its pages where further pairs may have to be judged, and many small ones
+go together. A component too large for a task is first taken apart here, in rounds that do what a
+round of `centred_clusters` does, until what is left of it is small.
+
+Clusters from verified pairs, the page to keep of each, and what each page is to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from neardup.local.pipeline import JoinRule
+from neardup.methods.base import Method
+from neardup.pages.urls import canonicalise
+from neardup.rules.clusters import APART, Closeness, centred_clusters, mixed_numbers
+from neardup.spark.candidates import features_of
+from neardup.spark.columns import spark_schema, unsigned_order, whole_groups
+from neardup.spark.components import component_labels
+from neardup.spark.judging import BRIEF, joined, judge_or_recall
+from neardup.spark.session import Work
+
+NAMED = pa.schema([("number", pa.int64()), ("target", pa.string())])
+LAST = float("inf")
+
+
+def kept_pages(policy: str, pages: DataFrame) -> DataFrame:
+    """number, label and kept of every page; `pages` has label and what policies look at.
+
+    The first by the policy is kept; what it leaves open is decided by the number.
+    """
+    ordered = (
+        _by_votes(pages) if policy == "canonical" else pages.withColumn("order", _ORDERS[policy]())
+    )
+    best = f.min_by("number", f.struct("order", "number")).alias("kept")
+    kept = ordered.groupBy("label").agg(best)
+    return pages.select("number", "label").join(kept, "label").select("number", "label", "kept")
+
+
+def _microseconds() -> Column:
+    return f.unix_micros("time").cast("double")
+
+
+_ORDERS = {
+    "longest": lambda: -f.col("length"),
+    "first": lambda: f.lit(0),
+    "newest": lambda: f.coalesce(-_microseconds(), f.lit(LAST)),
+    "oldest": lambda: f.coalesce(_microseconds(), f.lit(LAST)),
+}
+
+
+def _by_votes(pages: DataFrame) -> DataFrame:
+    """The page whose URL most members name as canonical, then the shortest URL."""
+    votes = pages.where("canonical_url != ''").groupBy("label", "canonical_url").count()
+    votes = votes.select("label", f.col("canonical_url").alias("target"), "count")
+    targets = (
+        pages.where("url != ''").select("number", "url").mapInArrow(_named, spark_schema(NAMED))
+    )
+    voted = pages.join(targets, "number", "left").join(votes, ["label", "target"], "left")
+    wins = f.when(f.col("url") == "", -1).otherwise(f.coalesce("count", f.lit(0)))
+    length = f.least(f.length("url"), f.lit(999_999))
+    return voted.withColumn("order", -wins * 1e6 + length)
+
+
+def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        targets = pa.array([canonicalise(url) for url in batch["url"].to_pylist()], pa.string())
+        yield pa.record_batch([batch["number"], targets], schema=NAMED)
+
+
+MIXED = pa.schema([("number", pa.int64()), ("mixed", pa.int64())])
+CloseRows = Callable[[DataFrame], DataFrame]  # of pairs: those that are close, and how
+OF_CENTRE = float("inf")  # how near a centre is to itself
+
+
+def take_one_cluster(
+    method: Method,
+    relations: Sequence[str],
+    features: DataFrame,
+    edges: DataFrame,
+    work: Work,
+    name: str,
+) -> DataFrame:
+    """number and label of the pages of one cluster of each component.
+
+    `edges` has left, right, similarity and the component's label.
+    """
+    ends = _both_ways(edges)
+    members = ends.select("label", "number").distinct()
+    centres = _centres(ends)
+    members = work.keep(members.join(centres, "label"), f"{name}-members")
+
+    def closeness(pairs: DataFrame) -> DataFrame:
+        known = edges.withColumn("relation", f.lit(relations[0])).select(*BRIEF)
+        verdicts = judge_or_recall(method, features, pairs, known)
+        return joined(verdicts, relations).select("left", "right", "similarity")
+
+    near = work.keep(_near_centre(members, closeness), f"{name}-near")
+    rivals = _rivals(near, features, closeness)
+    stays = work.keep(near.join(rivals, "number", "left_anti"), f"{name}-stays")
+    taken = work.keep(_without_closer_outside(stays, ends), f"{name}-taken")
+    smallest = taken.groupBy("centre").agg(f.min("number").alias("label"))
+    return work.keep(taken.join(smallest, "centre").select("number", "label"), f"{name}-cluster")
+
+
+def _both_ways(edges: DataFrame) -> DataFrame:
+    """Every pair seen from either page."""
+    there = edges.select(
+        "label", f.col("left").alias("number"), f.col("right").alias("other"), "similarity"
+    )
+    back = edges.select(
+        "label", f.col("right").alias("number"), f.col("left").alias("other"), "similarity"
+    )
+    return there.unionByName(back)
+
+
+def _centres(ends: DataFrame) -> DataFrame:
+    """label and centre of each component: most neighbours, then the smallest mixed number."""
+    degrees = ends.groupBy("label", "number").agg(f.count("*").alias("degree"))
+    mixed = degrees.select("number").mapInArrow(_mixed, spark_schema(MIXED))
+    order = f.struct(-f.col("degree"), f.col("mixed"))
+    best = f.min_by("number", order).alias("centre")
+    return degrees.join(mixed, "number").groupBy("label").agg(best)
+
+
+def _mixed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        mixed = unsigned_order(mixed_numbers(batch["number"].to_numpy()))
+        yield pa.record_batch([batch["number"], mixed], schema=MIXED)
+
+
+def _near_centre(members: DataFrame, closeness: CloseRows) -> DataFrame:
+    """number, centre and near of the members that are close to their centre."""
+    others = members.where("number != centre")
+    asked = others.select(f.col("number").alias("left"), f.col("centre").alias("right"))
+    close = closeness(asked).select(
+        f.col("left").alias("number"),
+        f.col("right").alias("centre"),
+        f.col("similarity").alias("near"),
+    )
+    centres = members.where("number = centre").select("number", "centre")
+    return close.unionByName(centres.withColumn("near", f.lit(OF_CENTRE)))
+
+
+def _rivals(near: DataFrame, features: DataFrame, closeness: CloseRows) -> DataFrame:
+    """The members that are not close to the nearest of their sisters in the cluster."""
+    sisters = near.join(features.select("number", "sister"), "number").where("sister != 0")
+    order = f.struct(-f.col("near"), f.col("number"))
+    nearest = sisters.groupBy("centre", "sister").agg(f.min_by("number", order).alias("right"))
+    pairs = sisters.join(nearest, ["centre", "sister"]).where("number != right")
+    pairs = pairs.select(f.col("number").alias("left"), "right")
+    apart = pairs.join(closeness(pairs), ["left", "right"], "left_anti")
+    return apart.select(f.col("left").alias("number"))
+
+
+def _without_closer_outside(stays: DataFrame, ends: DataFrame) -> DataFrame:
+    """The members that have no neighbour outside the cluster closer than its centre."""
+    inside = stays.select(f.col("number").alias("other"))
+    outside = ends.join(stays.select("number", "near"), "number").join(inside, "other", "left_anti")
+    drawn = outside.where(f.col("similarity") > f.col("near")).select("number").distinct()
+    return stays.join(drawn, "number", "left_anti")
+
+
+FOR_ONE_TASK = 20_000  # pages of a component
+ROWS_AT_ONCE = 20_000
+LABELLED = pa.schema([("number", pa.int64()), ("label", pa.int64())])
+Rows = NDArray[np.int64]
+
+
+def centred_labels(
+    method: Method,
+    relations: Sequence[str],
+    features: DataFrame,
+    edges: DataFrame,
+    work: Work,
+    *,
+    for_one_task: int = FOR_ONE_TASK,
+) -> DataFrame:
+    """number and label of the pages in `edges` (left, right, similarity) that are in a cluster."""
+    edges = work.keep(edges.select("left", "right", "similarity"), "edges")
+    taken: list[DataFrame] = []
+    while True:
+        name = f"split-{len(taken)}"
+        components = component_labels(edges, work, name)
+        sizes = components.groupBy("label").agg(f.count("*").alias("pages"))
+        large = sizes.where(f.col("pages") > for_one_task)
+        labelled = edges.join(components.withColumnRenamed("number", "left"), "left")
+        if large.isEmpty():
+            break
+        few = labelled.join(large, "label", "left_anti")
+        many = labelled.join(large, "label", "left_semi")
+        cluster = take_one_cluster(method, relations, features, many, work, name)
+        taken.append(cluster)
+        left_over = many
+        for side in ("left", "right"):
+            gone = cluster.select(f.col("number").alias(side))
+            left_over = left_over.join(gone, side, "left_anti")
+        rest = few.unionByName(left_over).select("left", "right", "similarity")
+        edges = work.keep(rest, f"{name}-rest")
+    found = _in_tasks(method, relations, features, labelled, components, sizes)
+    for cluster in taken:
+        found = found.unionByName(cluster.select("number", "label"))
+    return found
+
+
+def _in_tasks(
+    method: Method,
+    relations: Sequence[str],
+    features: DataFrame,
+    edges: DataFrame,
+    components: DataFrame,
+    sizes: DataFrame,
+) -> DataFrame:
+    """The clusters of components that are small enough for a task each."""
+    pairs = edges.groupBy("label").agg(f.count("*").alias("pairs"))
+    every_pair = f.col("pages") * (f.col("pages") - 1) / 2
+    open_ones = sizes.join(pairs, "label").withColumn("open", f.col("pairs") < every_pair)
+    members = components.join(open_ones.select("label", "open"), "label")
+    described = members.join(features.select("number", "features", "sister"), "number")
+    # Only where a pair is not verified yet may features be needed.
+    needed = f.when(f.col("open"), f.col("features"))
+    pages = described.select("label", "number", "sister", needed.alias("features"))
+    rows = pages.unionByName(edges, allowMissingColumns=True)
+    by_component = rows.repartition("label").sortWithinPartitions("label", "number")
+
+    def split(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in whole_groups(batches, ["label"], ROWS_AT_ONCE):
+            yield _split(method, relations, table)
+
+    return by_component.mapInArrow(split, spark_schema(LABELLED))
+
+
+def _split(method: Method, relations: Sequence[str], table: pa.Table) -> pa.RecordBatch:
+    """The clusters of some whole components."""
+    pages = table.filter(pc.is_valid(table["number"])).sort_by("number")
+    edges = table.filter(pc.is_null(table["number"]))
+    numbers = pages["number"].to_numpy()
+    left, right = (np.searchsorted(numbers, edges[name].to_numpy()) for name in ("left", "right"))
+    similarity = edges["similarity"].to_numpy()
+    known = _Known(numbers.size, left, right, similarity)
+    closeness = known.or_else(_judged(method, relations, pages))
+    sisters = pages["sister"].to_numpy().view(np.uint64)
+    labels = centred_clusters(sisters, left, right, similarity, closeness, numbers)
+    return pa.record_batch([numbers, numbers[labels]], schema=LABELLED)
+
+
+class _Known:
+    """Pairs that are verified, by their rows."""
+
+    def __init__(self, count: int, left: Rows, right: Rows, similarity: NDArray[np.float64]):
+        pairs = left * count + right
+        order = np.argsort(pairs)
+        self._count = count
+        self._pairs, self._similarity = pairs[order], similarity[order]
+
+    def or_else(self, judge: Closeness) -> Closeness:
+        """The similarity of a verified pair; of any other what `judge` says."""
+
+        def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+            pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
+            place = np.minimum(np.searchsorted(self._pairs, pairs), self._pairs.size - 1)
+            near = self._similarity[place]
+            open_ = self._pairs[place] != pairs
+            if open_.any():
+                near[open_] = judge(one[open_], other[open_])
+            return near
+
+        return closeness
+
+
+def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closeness:
+    """What the method says of pairs of rows."""
+    column = pages["features"].combine_chunks()
+    features = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+
+    def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+        taken = [features_of(method, features.take(pa.array(rows))) for rows in (one, other)]
+        verdicts = method.judge(*taken)
+        near = pc.is_in(verdicts["relation"], pa.array(relations))
+        return np.where(
+            near.to_numpy(zero_copy_only=False),
+            verdicts["similarity"].to_numpy(zero_copy_only=False),
+            APART,
+        )
+
+    return closeness
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """For each page its cluster (`label`), the page kept for it, and what it is to that page."""
+
+    pages: DataFrame  # number, label, kept
+    to_kept: DataFrame  # number, relation and similarity of every page that is not kept
+
+
+def cluster_pages(
+    method: Method,
+    rule: JoinRule,
+    pages: DataFrame,
+    features: DataFrame,
+    verdicts: DataFrame,
+    keep: str,
+    work: Work,
+    earlier: DataFrame | None = None,
+) -> Clustered:
+    """Join verified pairs, choose what to keep, and judge each member against it.
+
+    `earlier` has number, label and kept of pages that stand in a cluster already.
+    """
+    relations = list(rule.relations)
+    edges = joined(verdicts, relations).select("left", "right", "similarity")
+    known = None
+    if earlier is not None:
+        known = join_earlier(method, relations, features, edges, verdicts, earlier, work)
+        for side in ("left", "right"):
+            edges = edges.join(known.select(f.col("number").alias(side)), side, "left_anti")
+    if rule.sisters is None:
+        labels = component_labels(work.keep(edges, "edges"), work, "components")
+    else:
+        labels = centred_labels(method, relations, features, edges, work)
+    if known is not None:
+        labels = labels.select("number", "label").unionByName(known)
+    alone = f.coalesce("label", "number").alias("label")
+    labelled = pages.join(labels, "number", "left").select(
+        "number", alone, "length", "time", "url", "canonical_url"
+    )
+    kept = work.keep(kept_pages(keep, work.keep(labelled, "labelled")), "kept")
+    members = kept.where("number != kept")
+    asked = members.select(f.col("number").alias("left"), f.col("kept").alias("right"))
+    to_kept = judge_or_recall(method, features, asked, verdicts)
+    told = to_kept.select(f.col("left").alias("number"), "relation", "similarity")
+    return Clustered(kept, work.keep(told, "to-kept"))
+
+
+def join_earlier(
+    method: Method,
+    relations: Sequence[str],
+    features: DataFrame,
+    edges: DataFrame,
+    verdicts: DataFrame,
+    earlier: DataFrame,
+    work: Work,
+) -> DataFrame:
+    """number and label of the earlier pages and of each new page that belongs to one of theirs.
+
+    As `clusters.growing.join_earlier`: the most similar earlier page names the cluster, and the new
+    page must be close to what that cluster keeps.
+    """
+    old = earlier.select("number", f.lit(True).alias("old"))
+    sides = edges
+    for side in ("left", "right"):
+        named = old.select(f.col("number").alias(side), f.col("old").alias(f"old_{side}"))
+        sides = sides.join(named, side, "left")
+    is_old = {side: f.col(f"old_{side}").isNotNull() for side in ("left", "right")}
+    mixed = sides.where(is_old["left"] != is_old["right"]).select(
+        f.when(is_old["left"], f.col("right")).otherwise(f.col("left")).alias("page"),
+        f.when(is_old["left"], f.col("left")).otherwise(f.col("right")).alias("number"),
+        "similarity",
+    )
+    order = f.struct(-f.col("similarity"), f.col("number"))
+    best = mixed.groupBy("page").agg(f.min_by("number", order).alias("number"))
+    drawn = work.keep(best.join(earlier, "number").select("page", "label", "kept"), "drawn")
+    asked = drawn.select(f.col("page").alias("left"), f.col("kept").alias("right"))
+    close = joined(judge_or_recall(method, features, asked, verdicts), relations)
+    fits = close.where("similarity >= 0").select(f.col("left").alias("page"))
+    new = drawn.join(fits, "page", "left_semi").select(f.col("page").alias("number"), "label")
+    return work.keep(earlier.select("number", "label").unionByName(new), "known")

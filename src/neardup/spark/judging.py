@@ -1,0 +1,66 @@
+"""The verdicts on pairs: the features of both pages brought together, and judged in tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from neardup.methods.base import Method
+from neardup.model import Relation
+from neardup.schemas import PAIRS, VERDICTS
+from neardup.spark.candidates import features_of
+from neardup.spark.columns import spark_schema
+
+JUDGED = pa.schema([*PAIRS, *VERDICTS])
+BRIEF = ["left", "right", "relation", "similarity"]
+
+
+def judge_pairs(method: Method, features: DataFrame, pairs: DataFrame) -> DataFrame:
+    """`JUDGED`: what the left page of each pair is to the right one."""
+
+    def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            one, other = (features_of(method, batch[name]) for name in ("ours", "theirs"))
+            verdicts = method.judge(one, other)
+            columns = [batch["left"], batch["right"], *verdicts.columns]
+            yield pa.record_batch(columns, schema=JUDGED)
+
+    ours = features.select(f.col("number").alias("left"), f.col("features").alias("ours"))
+    theirs = features.select(f.col("number").alias("right"), f.col("features").alias("theirs"))
+    both = pairs.select("left", "right").join(ours, "left").join(theirs, "right")
+    return both.mapInArrow(judge, spark_schema(JUDGED))
+
+
+def judge_or_recall(
+    method: Method, features: DataFrame, pairs: DataFrame, known: DataFrame
+) -> DataFrame:
+    """`BRIEF` for pairs in any order of their two pages; those in `known` have their verdict.
+
+    A verdict turned round is the verdict on the pair turned round, so one of the two is enough.
+    """
+    turned = known.select(
+        f.col("right").alias("left"),
+        f.col("left").alias("right"),
+        _reversed(f.col("relation")).alias("relation"),
+        "similarity",
+    )
+    either = known.select(*BRIEF).unionByName(turned)
+    recalled = pairs.select("left", "right").join(either, ["left", "right"])
+    rest = pairs.select("left", "right").join(either, ["left", "right"], "left_anti")
+    return recalled.unionByName(judge_pairs(method, features, rest).select(*BRIEF))
+
+
+def _reversed(relation: Column) -> Column:
+    turned = relation
+    for each in Relation:
+        if each.reverse != each:
+            turned = f.when(relation == str(each), str(each.reverse)).otherwise(turned)
+    return turned
+
+
+def joined(verdicts: DataFrame, relations: Sequence[str]) -> DataFrame:
+    """The verdicts that bring pages together."""
+    return verdicts.where(f.col("relation").isin(*relations))

@@ -1,0 +1,173 @@
+"""The Spark engine: a cluster of machines. `dedup` reads as the algorithm.
+
+The same steps as the local engine takes, each over tables that Spark spreads over its machines.
+What grows with the pages never comes to the driver; what one step leaves for the next is kept in a
+work folder beside the result, so that a machine can be lost at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from neardup.errors import InputError, UsageError
+from neardup.local.pipeline import join_rule
+from neardup.local.result import Result
+from neardup.local.run import Progress, Silent, Stages
+from neardup.methods.base import DecidesInOrder, Method, ProposesCandidates, make_method
+from neardup.model import Relation
+from neardup.pages import Limits
+from neardup.rules.keeping import policy_order
+from neardup.spark.candidates import pairs_by_keys, proposed_pairs
+from neardup.spark.clusters import cluster_pages
+from neardup.spark.features import compute_features
+from neardup.spark.identity import Identified, number_pages, settle_identities, without_earlier
+from neardup.spark.judging import judge_pairs
+from neardup.spark.prior import Earlier, check_earlier, with_known
+from neardup.spark.reading import parse_inputs
+from neardup.spark.session import (
+    Storage,
+    Work,
+    check_destination,
+    put_in_place,
+    spark_session,
+    work_folder,
+)
+from neardup.spark.tables import summarise, write_tables
+
+
+def dedup(
+    inputs: str | Sequence[str],
+    out: str | Path,
+    *,
+    method: str = "own-text",
+    options: Mapping[str, object] | None = None,
+    preset: str = "default",
+    keep: str = "longest",
+    contained: bool = False,
+    against: str | Path | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    master: str | None = None,
+    partitions: int | None = None,
+) -> Result:
+    """Find the duplicates among the pages of `inputs` and write the result folder `out`.
+
+    `inputs` and `out` are paths that all machines of the cluster reach. The session that is active
+    is used; without one it is made, at `master` (by default what spark-submit says, or all cores of
+    this machine). `partitions` is the number of tasks of a shuffle. The rest is as in the local
+    engine, and so is the answer.
+    """
+    inputs = [inputs] if isinstance(inputs, str) else list(inputs)
+    out, limits = str(out), limits or Limits()
+    settings = {"method": method, "preset": preset, "keep": keep, "contained": contained}
+    chosen = _without_order(make_method(method, options, preset=preset))
+    policy_order(keep)  # a bad name is told before any work
+    rule = join_rule(chosen, contained=contained)
+    stages = Stages(progress or Silent())
+
+    with spark_session(master, partitions) as spark:
+        storage = Storage(spark, out)
+        check_destination(storage, out)
+        if against is not None:
+            check_earlier(Storage(spark, str(against)), str(against), chosen)
+        with work_folder(spark, out, stages) as work:
+            earlier = None if against is None else Earlier(str(against), work)
+            with stages("parse"):
+                records = parse_inputs(inputs, limits, work)
+            with stages("identify"):
+                found = _identify(records, earlier, work)
+            old = earlier.clusters(found.pages) if earlier else None
+            features = compute_features(
+                chosen,
+                records,
+                found,
+                work,
+                earlier.counts(chosen) if earlier else None,
+                earlier.features(found.pages) if earlier else None,
+            )
+            with stages("candidates"):
+                pairs = work.keep(_candidates(chosen, features, found, work), "pairs")
+            with stages("judge"):
+                verdicts = _judge(chosen, features, pairs, found, earlier, old, work)
+            with stages("cluster"):
+                clustered = cluster_pages(
+                    chosen, rule, found.pages, features, verdicts, keep, work, old
+                )
+            with stages("write"):
+                write_tables(found.pages, found.skipped, features, verdicts, clustered, work)
+                summary = summarise(
+                    inputs,
+                    chosen,
+                    settings,
+                    found.pages,
+                    found.skipped,
+                    features,
+                    verdicts,
+                    clustered,
+                    work,
+                )
+            text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
+            storage.write_text(f"{work.result}/summary.json", text)
+            put_in_place(work, out)
+    result = Result(out)
+    result.summary = summary  # also where the folder is out of Python's reach
+    return result
+
+
+def _without_order(method: Method) -> Method:
+    if isinstance(method, DecidesInOrder):
+        raise UsageError(
+            f"{method.name} decides page by page against what it has seen, which no cluster can "
+            "share; use the local engine"
+        )
+    return method
+
+
+def _identify(records: DataFrame, earlier: Earlier | None, work: Work) -> Identified:
+    """Every page with its id and number; those of an earlier run among them."""
+    found = settle_identities(records, work)
+    if found.pages.isEmpty():
+        raise InputError(_nothing_read(found.skipped))
+    if earlier is not None:
+        found = without_earlier(found, earlier.pages)
+    return number_pages(found, work)
+
+
+def _nothing_read(skipped: DataFrame) -> str:
+    first = skipped.orderBy("source", "record").first()
+    if first is None:
+        return "no page in the input"
+    place = f"{first['source']} record {first['record']}"
+    told = f"{first['reason']}{': ' + first['detail'] if first['detail'] else ''}"
+    return f"no page could be read; {skipped.count()} skipped, the first at {place}: {told}"
+
+
+def _candidates(method: Method, features: DataFrame, found: Identified, work: Work) -> DataFrame:
+    if isinstance(method, ProposesCandidates):
+        return proposed_pairs(method, features)
+    return pairs_by_keys(method, features, found.count, work)
+
+
+def _judge(
+    method: Method,
+    features: DataFrame,
+    pairs: DataFrame,
+    found: Identified,
+    earlier: Earlier | None,
+    old: DataFrame | None,
+    work: Work,
+) -> DataFrame:
+    """The verdict on every pair; what is known is not judged again."""
+    known = None
+    if earlier is not None and old is not None:
+        known = work.keep(earlier.verdicts(found.pages), "known-verdicts")
+        pairs = with_known(pairs, old, known)
+    verdicts = judge_pairs(method, features, pairs)
+    if isinstance(method, ProposesCandidates):
+        # A filter may let pairs through that fail; which ones depends on what it sees at once.
+        verdicts = verdicts.where(f"relation != '{Relation.DIFFERENT}'")
+    return work.keep(verdicts if known is None else verdicts.unionByName(known), "verdicts")

@@ -1,0 +1,85 @@
+"""An earlier result of this engine, taken up again: its pages, features, clusters and verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from neardup.errors import InputError
+from neardup.local.prior import check_format, check_method
+from neardup.methods.base import Method, Surveys
+from neardup.spark.identity import with_numbers
+from neardup.spark.judging import JUDGED
+from neardup.spark.session import Storage, Work
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run has left; page numbers are those of that run unless said otherwise."""
+
+    folder: str
+    work: Work
+
+    def read(self, name: str) -> DataFrame:
+        return self.work.spark.read.parquet(f"{self.folder}/{name}")
+
+    @property
+    def pages(self) -> DataFrame:
+        """number and record of every page."""
+        return with_numbers(self.read("remembered/pages"))[0]
+
+    def counts(self, method: Method) -> DataFrame | None:
+        """The counts behind its features."""
+        return self.read("remembered/survey") if isinstance(method, Surveys) else None
+
+    def features(self, pages: DataFrame) -> DataFrame:
+        """Its features by the numbers of this run; `pages` has all ids with their numbers."""
+        numbers = self.pages.select("id", f.col("number").alias("old")).join(
+            pages.select("id", "number"), "id"
+        )
+        features = self.read("remembered/features").withColumnRenamed("number", "old")
+        return features.join(numbers.select("old", "number"), "old").drop("old")
+
+    def clusters(self, pages: DataFrame) -> DataFrame:
+        """number, label and kept of its pages, by the numbers of this run."""
+        numbers = pages.select("id", "number")
+        clusters = self.read("clusters.parquet").select(
+            "id", "cluster", f.coalesce("duplicate_of", "id").alias("kept_id")
+        )
+        for name, column in (("id", "number"), ("cluster", "label"), ("kept_id", "kept")):
+            named = numbers.select(f.col("id").alias(name), f.col("number").alias(column))
+            clusters = clusters.join(named, name)
+        return clusters.select("number", "label", "kept")
+
+    def verdicts(self, pages: DataFrame) -> DataFrame:
+        """`JUDGED`: every pair it has judged, by the numbers of this run."""
+        rows = self.read("pairs.parquet").unionByName(self.read("rejected.parquet"))
+        numbers = pages.select("id", "number")
+        for name, column in (("a", "left"), ("b", "right")):
+            named = numbers.select(f.col("id").alias(name), f.col("number").alias(column))
+            rows = rows.join(named, name)
+        return rows.select(*JUDGED.names)
+
+
+def check_earlier(storage: Storage, folder: str, method: Method) -> None:
+    """Whether an earlier result can be taken up by this method."""
+    if not storage.exists(f"{folder}/summary.json"):
+        raise InputError(f"{folder} holds no result of an earlier run")
+    if not storage.exists(f"{folder}/remembered/features"):
+        raise InputError(f"{folder} holds no result of the Spark engine; run it there first")
+    summary = json.loads(storage.read_text(f"{folder}/summary.json"))
+    check_format(folder, summary)
+    check_method(folder, summary, method)
+
+
+def with_known(pairs: DataFrame, earlier: DataFrame, known: DataFrame) -> DataFrame:
+    """The candidates with a new page in them that are not known."""
+    old = earlier.select("number")
+    both = pairs.join(old.withColumnRenamed("number", "left"), "left", "left_semi").join(
+        old.withColumnRenamed("number", "right"), "right", "left_semi"
+    )
+    new = pairs.join(both, ["left", "right"], "left_anti")
+    return new.join(known.select("left", "right"), ["left", "right"], "left_anti")

@@ -1,0 +1,182 @@
+"""Pages and skips as rows that Spark carries.
+
+Revisit records of WARC archives that repeat a page of another archive.
+
+A task reads one archive and resolves what it can there. For the rest the archives are read again:
+once for the keys of all records, which are joined with the keys that revisits are looking for, and
+once more, those archives only that hold something looked for. Of several records that fit, the
+first by archive and record is taken, as on one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from neardup.local.corpus import BYTES_AT_ONCE, PAGES_AT_ONCE
+from neardup.model import RawPage, Skip, SkipReason, Source
+from neardup.pages import Limits, batches
+from neardup.pages.archive import Record, records
+from neardup.pages.inputs import place_of, resumes
+from neardup.pages.streams import chunks
+from neardup.pages.warc import Revisit, WarcReader, own_keys, target_of, wanted_keys
+from neardup.schemas import PAGES
+from neardup.spark.columns import carried_schema, spark_schema, to_spark
+from neardup.spark.session import Work
+from neardup.text.parse import parse
+
+PLACE_BITS = 33  # of a place, for the row within a task: as Spark numbers rows
+
+# A parsed page, or with a reason a record that is none.
+RECORDS = pa.schema(
+    [
+        pa.field("place", pa.int64()),
+        *carried_schema(PAGES),
+        pa.field("length", pa.int64()),
+        pa.field("reason", pa.string()),
+        pa.field("detail", pa.string()),
+    ]
+)
+
+
+def as_records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
+    """`RECORDS`, some at a time; their places are not set."""
+    for some in batches(items, PAGES_AT_ONCE, BYTES_AT_ONCE):
+        raws = [each for each in some if isinstance(each, RawPage)]
+        skips = [each for each in some if isinstance(each, Skip)]
+        if raws:
+            yield _page_records(parse(raws))
+        if skips:
+            yield _skip_records(skips)
+
+
+def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
+    count = pages.num_rows
+    lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
+    none = pa.nulls(count, pa.string())
+    columns = [np.zeros(count, np.int64), *to_spark(pages).columns, lengths, none, none]
+    return pa.record_batch(columns, schema=RECORDS)
+
+
+def _skip_records(skips: Sequence[Skip]) -> pa.RecordBatch:
+    rows = [
+        {
+            "id": skip.id.encode("utf-8", "replace").decode(),
+            "source": skip.source.path.encode("utf-8", "replace").decode(),
+            "record": skip.source.record,
+            "reason": str(skip.reason),
+            "detail": skip.detail,
+        }
+        for skip in skips
+    ]
+    return pa.RecordBatch.from_pylist(rows, RECORDS)
+
+
+def placed(batches: Iterable[pa.RecordBatch], first: int = 0) -> Iterator[pa.RecordBatch]:
+    """The records, each with a number of its own: that of its task, then its row."""
+    context = TaskContext.get()
+    assert context is not None
+    place = first + (context.partitionId() << PLACE_BITS)
+    for batch in batches:
+        places = pa.array(np.arange(place, place + batch.num_rows))
+        place += batch.num_rows
+        yield batch.set_column(0, RECORDS.field("place"), places)
+
+
+FIRST_PLACE = 1 << 61  # of records that are found here, beyond those of the first reading
+KEYS = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("source", pa.string()),
+        ("record", pa.int64()),
+        ("wanted", pa.bool_()),
+        ("url", pa.string()),
+        ("date", pa.string()),
+    ]
+)
+
+Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def with_repeated_pages(
+    parsed: DataFrame, archives: DataFrame, limits: Limits, work: Work
+) -> DataFrame:
+    """The records, with a page in place of every revisit whose page is in another archive."""
+    unresolved = f.coalesce(f.col("reason"), f.lit("")) == str(SkipReason.UNRESOLVED_REVISIT)
+    open_ones = parsed.where(unresolved)
+    if open_ones.isEmpty():
+        return parsed
+    keys = archives.select("path").mapInArrow(_keys(limits), spark_schema(KEYS))
+    found = work.keep(_found(open_ones, work.keep(keys, "revisit-keys")), "revisits")
+    waiting = f.collect_list(f.struct("source", "record", "url", "date", "keys")).alias("waiting")
+    by_archive = found.groupBy(f.col("owner.source").alias("path")).agg(waiting)
+    repeated = by_archive.mapInArrow(_repeated(limits), spark_schema(RECORDS))
+    still_open = open_ones.join(found, ["source", "record"], "left_anti")
+    others = parsed.where(~unresolved).unionByName(still_open)
+    return others.unionByName(work.keep(repeated, "repeated"))
+
+
+def _keys(limits: Limits) -> Step:
+    """The keys of all records of archives: their own, or those of what they repeat."""
+
+    def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path in batch["path"].to_pylist():
+                yield pa.RecordBatch.from_pylist(list(_keys_of_archive(path, limits)), KEYS)
+
+    return keys
+
+
+def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
+    with place_of(path).open(path) as stream:
+        for item in records(chunks(stream, resumes), limits):
+            if not isinstance(item, Record) or item.type not in ("revisit", "response", "resource"):
+                continue
+            wanted = item.type == "revisit"
+            about = {
+                "source": path,
+                "record": item.number,
+                "wanted": wanted,
+                "url": target_of(item.headers),
+                "date": item.headers.get("warc-date", ""),
+            }
+            for key in (wanted_keys if wanted else own_keys)(item.headers):
+                yield {"key": key, **about}
+
+
+def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
+    """The revisits whose page is somewhere, with the first record that is it."""
+    place = f.struct("source", "record")
+    first = keys.where("not wanted").groupBy("key").agg(f.min(place).alias("owner"))
+    wanted = keys.where("wanted").join(open_ones, ["source", "record"], "left_semi")
+    return (
+        wanted.join(first, "key")
+        .groupBy("source", "record", "url", "date")
+        .agg(f.min("owner").alias("owner"), f.collect_set("key").alias("keys"))
+    )
+
+
+def _repeated(limits: Limits) -> Step:
+    """The pages of archives that revisits repeat, each in place of its revisit."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return placed(as_records(_pages(batches, limits)), FIRST_PLACE)
+
+    return read
+
+
+def _pages(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[RawPage | Skip]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            reader = WarcReader(limits)
+            for each in row["waiting"]:
+                source = Source(each["source"], each["record"])
+                reader.revisits.add(Revisit(source, each["url"], each["date"], b""), each["keys"])
+            with place_of(row["path"]).open(row["path"]) as stream:
+                yield from reader.resolve(chunks(stream, resumes))

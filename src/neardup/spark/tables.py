@@ -1,0 +1,158 @@
+"""The tables and the summary of a result, in the schema of the local engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from neardup.local import result
+from neardup.local.outcome import LIBRARIES, REJECTED
+from neardup.methods.base import Method
+from neardup.model import Relation
+from neardup.schemas import FORMAT
+from neardup.spark.clusters import Clustered
+from neardup.spark.session import Work
+
+NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
+
+
+def write_tables(
+    pages: DataFrame,
+    skipped: DataFrame,
+    features: DataFrame,
+    verdicts: DataFrame,
+    clustered: Clustered,
+    work: Work,
+) -> None:
+    """clusters, pairs, rejected and skipped, each a folder of Parquet files, each file in order."""
+    failed = f.col("relation").isin(*REJECTED)
+    named = _with_ids(verdicts, pages)
+    tables = {
+        "clusters": (result.CLUSTERS, _clusters(pages, features, clustered), ["id"]),
+        "pairs": (result.PAIRS, named.where(~failed), ["a", "b"]),
+        "rejected": (result.PAIRS, named.where(failed), ["a", "b"]),
+        "skipped": (result.SKIPPED, skipped, result.SKIPPED.names),
+    }
+    for name, (schema, rows, order) in tables.items():
+        columns = [_column(field) for field in schema]
+        ordered = rows.select(columns).sortWithinPartitions(*order)
+        ordered.write.parquet(f"{work.result}/{name}.parquet")
+
+
+def _column(field: pa.Field) -> Column:
+    """A column of the local engine's schema. Spark is told what is never null by a substitute that
+    never comes into it."""
+    column = f.col(field.name)
+    if field.nullable:
+        return column
+    return f.coalesce(column, f.lit(NEVER[field.type])).alias(field.name)
+
+
+def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> DataFrame:
+    ids = pages.select("number", "id")
+    rows = pages.select("number", "id", "url").join(clustered.pages, "number")
+    for number, name in (("label", "cluster"), ("kept", "kept_id")):
+        names = ids.select(f.col("number").alias(number), f.col("id").alias(name))
+        rows = rows.join(names, number)
+    rows = rows.join(clustered.to_kept, "number", "left")
+    rows = rows.join(features.select("number", "decidable"), "number")
+    is_kept = f.col("kept") == f.col("number")
+    alone = f.when(~f.col("decidable"), str(Relation.UNDECIDED))
+    return rows.select(
+        "id",
+        "url",
+        "cluster",
+        is_kept.alias("kept"),
+        f.when(~is_kept, f.col("kept_id")).alias("duplicate_of"),
+        "similarity",
+        f.coalesce("relation", alone).alias("relation"),
+    )
+
+
+def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
+    ids = pages.select("number", "id")
+    for number, name in (("left", "a"), ("right", "b")):
+        names = ids.select(f.col("number").alias(number), f.col("id").alias(name))
+        verdicts = verdicts.join(names, number)
+    return verdicts
+
+
+def summarise(
+    inputs: Sequence[str],
+    method: Method,
+    settings: Mapping[str, object],
+    pages: DataFrame,
+    skipped: DataFrame,
+    features: DataFrame,
+    verdicts: DataFrame,
+    clustered: Clustered,
+    work: Work,
+) -> dict[str, Any]:
+    """The summary as plain data, with the keys of the local engine."""
+    relations = _tally(verdicts, "relation")
+    reasons = _tally(skipped, "reason")
+    return {
+        "inputs": sorted(set(inputs)),
+        **settings,
+        "options": dataclasses.asdict(method.options),
+        "format": FORMAT,
+        "counts": {
+            **_page_counts(pages, clustered, sum(reasons.values())),
+            "undecided": features.where("not decidable").count(),
+            "pairs": sum(n for name, n in relations.items() if name not in REJECTED),
+            "rejected": sum(n for name, n in relations.items() if name in REJECTED),
+        },
+        "skipped_by_reason": reasons,
+        "pairs_by_relation": relations,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in [*LIBRARIES, "pyspark"]},
+        },
+        "run": {
+            "engine": "spark",
+            "master": work.spark.sparkContext.master,
+            "seconds": {stage.name: round(stage.seconds, 3) for stage in work.stages.done},
+        },
+    }
+
+
+def _page_counts(pages: DataFrame, clustered: Clustered, skipped: int) -> dict[str, int]:
+    """Records, pages, clusters and what dropping the duplicates would save."""
+    dropped = f.when(f.col("kept") != f.col("number"), f.col("size")).otherwise(0)
+    rows = pages.select("number", "size").join(clustered.pages, "number")
+    clusters = rows.groupBy("label").agg(
+        f.count("*").alias("pages"), f.sum("size").alias("size"), f.sum(dropped).alias("dropped")
+    )
+    found = clusters.agg(
+        f.sum("pages").alias("pages"),
+        f.count("*").alias("clusters"),
+        f.count(f.when(f.col("pages") > 1, 1)).alias("several"),
+        f.max("pages").alias("largest"),
+        f.sum("size").alias("size"),
+        f.sum("dropped").alias("dropped"),
+    ).first()
+    assert found is not None
+    return {
+        "records": found["pages"] + skipped,
+        "pages": found["pages"],
+        "skipped": skipped,
+        "clusters": found["clusters"],
+        "clusters_with_duplicates": found["several"],
+        "largest_cluster": found["largest"],
+        "kept": found["clusters"],
+        "duplicates": found["pages"] - found["clusters"],
+        "bytes": found["size"],
+        "duplicate_bytes": found["dropped"],
+    }
+
+
+def _tally(rows: DataFrame, name: str) -> dict[str, int]:
+    counted = {row[name]: row["count"] for row in rows.groupBy(name).count().collect()}
+    return dict(sorted(counted.items()))
