@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from archive_bytes import http, record
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.evaluation.synth import synth
 from neardup.local import result, runs
@@ -21,7 +22,6 @@ from neardup.spark import features
 from neardup.spark.pipeline import dedup
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark
-from unit.pages.archive_bytes import http, record
 
 __all__ = ["spark"]
 pytestmark = GROUP

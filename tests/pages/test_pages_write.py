@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from archive_bytes import HTML, arc, http, packed, record
 from neardup.errors import OutputError
 from neardup.model import RawPage, Source
 from neardup.pages import read
 from neardup.pages.writers import writer_for
-from unit.pages.archive_bytes import HTML, arc, http, packed, record
 
 URL = "http://site.example/a"
 

@@ -150,7 +150,7 @@ def test_mutated_pages_never_raise(seed: int, charset: str) -> None:
     parse([raw(bytes(body))]).validate(full=True)
 
 
-REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "real-pages.warc.gz"
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-pages.warc.gz"
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="needs the real pages at ../shared/data")

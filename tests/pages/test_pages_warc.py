@@ -12,9 +12,9 @@ import brotli
 import pytest
 import zstandard
 
+from archive_bytes import HTML, arc, http, packed, record
 from neardup.model import RawPage, Skip, SkipReason
 from neardup.pages import Limits, read
-from unit.pages.archive_bytes import HTML, arc, http, packed, record
 
 URLS = [f"http://site.example/{number}" for number in range(4)]
 FOUR = [record(url) for url in URLS]

@@ -22,7 +22,7 @@ from neardup.errors import InputError
 from neardup.evaluation.metrics import Counts, count, intervals, number_labels, rates, redraw, score
 from neardup.evaluation.sets import LEFT_OUT, ClusterTruth, PairTruth
 
-SCORER = Path(__file__).parents[4] / "shared" / "tools" / "score.py"
+SCORER = Path(__file__).parents[3] / "shared" / "tools" / "score.py"
 KINDS = ["original", "mirror", "edited", "excerpt", "partial", ""]
 
 pages = st.lists(

@@ -4,7 +4,7 @@ When methods get better, this writes the higher floors (lowering one takes a rea
 
     neardup synth --pages 1000 --seed 1 --out made/generated
     neardup evaluate made/generated ../shared/data/{reprints,versions}-{en,zh} \\
-        --out made/measured --floors tests/floors/floors.toml --raise-floors
+        --out made/measured --floors tests/evaluation/floors.toml --raise-floors
 """
 
 from __future__ import annotations
