@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.figures import against, percent, plural, shortened, size, visible
+from neardup.report.listing import against
+from neardup.report.templates import percent, plural, shortened, size, visible
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_reclustered_result_has_a_report_without_texts(tmp_path: Path) -> None
     again = recluster(result.folder, tmp_path / "again", threshold=0.75)
     report = (again.folder / "report.html").read_text("utf-8")
     assert "of 7 pages repeat another page" in report
-    assert "<dt>Near from similarity</dt><dd><bdi>0.75</bdi></dd>" in report
+    assert "<dt>Similarity threshold</dt><dd><bdi>0.75</bdi></dd>" in report
     assert "the texts of 3 listed pairs" in report
     assert [pair["rows"] for pair in data_of(report)["pairs"]] == [None] * 3
 

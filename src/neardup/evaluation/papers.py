@@ -16,13 +16,12 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import score
-from neardup.evaluation.runs import POLICY, STYLE, Contender, clusters_of, run_alone, scratch
+from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, write_html
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
 from neardup.local.result import writing
@@ -322,37 +321,16 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     report = {"machine": describe_machine(), "results": rows}
     text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
     (out / "papers.json").write_text(text, encoding="utf-8")
-    sections = "".join(
-        _section([row for row in rows if row["experiment"] == name])
+    experiments = [
+        [row for row in rows if row["experiment"] == name]
         for name in dict.fromkeys(row["experiment"] for row in rows)
-    )
-    page = (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The papers' experiments</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>The papers' experiments</h1><p>On generated pages; measured on: "
-        f"{escape(describe_machine())}. In brackets: the paper's figure.</p>{sections}"
-        "</body></html>\n"
-    )
-    (out / "papers.html").write_text(page, encoding="utf-8")
-
-
-def _section(rows: list[dict[str, Any]]) -> str:
-    first = rows[0]
-    heads = ["method", "number", "of", *(figure.replace("_", " ") for figure in FIGURES)]
-    head = "".join(f"<th>{text}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells(row)) + "</tr>"
-        for row in rows
-    )
-    why = next((row["why"] for row in rows if row["why"]), "")
-    notes = [first["others"] and f"The paper on others: {first['others']}."]
-    notes.append(why and f"Where ours falls short: {why}")
-    return (
-        f"<h2>{escape(first['paper'])}</h2><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
-        + "".join(f"<p>{escape(note)}</p>" for note in notes if note)
+    ]
+    write_html(
+        out / "papers.html",
+        machine=report["machine"],
+        experiments=experiments,
+        figures=FIGURES,
+        cells=cells,
     )
 
 

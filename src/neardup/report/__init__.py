@@ -7,7 +7,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from neardup.local import runs
-from neardup.report.writing import write_report
+from neardup.report.document import write_report
 
 __all__ = ["dedup", "recluster", "write_report"]
 

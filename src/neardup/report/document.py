@@ -1,44 +1,95 @@
-"""One HTML file that loads nothing: style and script inside it, named by hash in its policy."""
+"""`report.html`: one file made from a finished run.
+
+It loads nothing. Style and script are inside it, and its policy names them by their hashes, so
+that a browser runs nothing else. Text of pages is either escaped by the template or part of the
+JSON data, which the script turns into text nodes only.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from string import Template
 from typing import Any
 
-ASSETS = Path(__file__).parent / "assets"
-STYLES = ["report.css", "lists.css", "pair.css"]
+import numpy as np
+
+from neardup.local.corpus import Spilled
+from neardup.local.features import Rows
+from neardup.local.pipeline import Clustering, Judged
+from neardup.local.result import Result
+from neardup.report.findings import (
+    Decision,
+    SizeClass,
+    cluster_sizes,
+    decisions,
+    hosts_of,
+    read_pairs,
+    sampled_pairs,
+    similarity_counts,
+    spread_over_hosts,
+)
+from neardup.report.listing import LONGEST_TEXT, RELATIONS, Listing, list_clusters, show_pairs
+from neardup.report.templates import ASSETS, STYLES, environment, number, plural
+
+FILE = "report.html"
 SCRIPTS = ["show.js", "clusters.js", "pairs.js", "views.js"]  # in this order, as one script
+DECISION_NAMES = {
+    Decision.JOINED: "In one cluster",
+    Decision.RELATED: "Related, kept apart",
+    Decision.REJECTED: "Rejected",
+}
 
 
-def build_document(parts: Mapping[str, str], data: Mapping[str, Any]) -> str:
-    """The report: `parts` are HTML for the template's places, `data` is for the script."""
+def write_report(folder: Path, spilled: Spilled, judged: Judged, clustering: Clustering) -> None:
+    """Write `report.html` into a folder that already has its tables and its summary."""
+    summary = Result(folder).summary
+    hosts = hosts_of(spilled.pages["url"])
+    decided = decisions(judged, clustering)
+    similarities = similarity_counts(judged, decided)
+    listing = list_clusters(spilled, clustering, hosts)
+    sample = read_pairs(judged, decided, sampled_pairs(judged, clustering, decided))
+    pairs = show_pairs(spilled, sample, _places(listing, clustering))
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
-    template = Template(_read("report.html"))
-    return template.substitute(
-        parts,
-        policy=_policy(style, script),
-        style=style,
-        script=script,
-        data=script_safe_json(data),
+    document = (
+        environment()
+        .get_template(FILE)
+        .render(
+            policy=_policy(style, script),
+            style=style,
+            script=script,
+            data=_data(listing, pairs),
+            method=summary["method"],
+            counts=summary["counts"],
+            sizes=[_size_bar(each) for each in cluster_sizes(clustering)],
+            similarities=[
+                (name, similarities[decision].tolist(), decision.name.lower())
+                for decision, name in DECISION_NAMES.items()
+                if similarities[decision].any()
+            ],
+            spread=spread_over_hosts(spilled, clustering, hosts),
+            run=_run_details(summary),
+            omitted=_omitted(summary["counts"], listing, pairs),
+        )
     )
+    (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
 
 
-def script_safe_json(data: object) -> str:
-    """JSON that cannot end the element it stands in, nor be taken for markup."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for character in "<\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def _places(listing: Listing, clustering: Clustering) -> Rows:
+    """Where each page's cluster is in the listing, or -1."""
+    places = np.full(clustering.labels.size, -1)
+    places[listing.labels] = np.arange(len(listing.labels))
+    return places[clustering.labels]
+
+
+def _joined(names: list[str]) -> str:
+    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing may be loaded or run but this very style and script."""
+    """Nothing may be loaded or run except this very style and script."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -56,9 +107,57 @@ def _hash(content: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
-def _joined(names: list[str]) -> str:
-    return "\n".join(_read(name) for name in names)
+def _data(listing: Listing, pairs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the script shows."""
+    return {
+        "relations": RELATIONS,
+        "clusters": {name: getattr(listing, name) for name in ("count", "size", "hosts", "saved")},
+        "pages": listing.pages,
+        "pairs": pairs,
+        "longest_text": LONGEST_TEXT,
+    }
 
 
-def _read(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+def _size_bar(each: SizeClass) -> tuple[str, int, str]:
+    """A bar of the chart of cluster sizes: label, clusters, pages."""
+    bounds = dict.fromkeys((each.least, each.most))  # once if they are the same
+    return "\u2013".join(map(number, bounds)), each.clusters, number(each.pages)
+
+
+def _run_details(summary: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Method, options, inputs, versions and what was skipped, by name."""
+    preset = "" if summary["preset"] == "default" else f", {summary['preset']} preset"
+    skipped, versions = summary["skipped_by_reason"], summary["versions"]
+    details = {
+        "Method": [summary["method"] + preset],
+        "Options": _one_line(f"{name} = {value}" for name, value in summary["options"].items()),
+        "Similarity threshold": [f"{summary['threshold']:g}"] if "threshold" in summary else [],
+        "Page kept in each cluster": [summary["keep"]],
+        "Excerpts count as duplicates": ["yes" if summary["contained"] else "no"],
+        "Inputs": summary["inputs"],
+        "Skipped": _one_line(f"{count:,} {reason}" for reason, count in skipped.items()),
+        "Versions": _one_line(f"{name} {version}" for name, version in versions.items()),
+    }
+    return {name: values for name, values in details.items() if values}
+
+
+def _one_line(values: Iterable[str]) -> list[str]:
+    line = " \u00b7 ".join(values)
+    return [line] if line else []
+
+
+def _omitted(counts: Mapping[str, int], listing: Listing, pairs: list[dict[str, Any]]) -> list[str]:
+    """What this file does not hold, so that nobody looks for it here."""
+    alone = counts["clusters"] - counts["clusters_with_duplicates"]
+    clusters = counts["clusters_with_duplicates"] - len(listing.count)
+    members = sum(listing.size) - sum(listing.count)
+    unlisted = counts["pairs"] + counts["rejected"] - len(pairs)
+    without_texts = sum(pair["rows"] is None for pair in pairs)
+    omitted = [
+        (alone, f"{plural(alone, 'page')} without a duplicate"),
+        (clusters, f"the {plural(clusters, 'smallest cluster')}"),
+        (members, f"{plural(members, 'page')} of very large clusters"),
+        (unlisted, plural(unlisted, "judged pair")),
+        (without_texts, f"the texts of {plural(without_texts, 'listed pair')}"),
+    ]
+    return [words for count, words in omitted if count]

@@ -18,15 +18,23 @@ from neardup.local.features import Rows
 from neardup.local.pipeline import Clustering
 from neardup.model import Relation
 from neardup.report.difference import Part, Row, difference
-from neardup.report.document import script_safe_json
-from neardup.report.figures import against, shortened, visible
 from neardup.report.findings import Decision, Hosts, Pair, listed_members, read_column
+from neardup.report.templates import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    script_safe_json,
+    shortened,
+    visible,
+)
 
 LISTING_BYTES = 9_500_000
-LONGEST_NAME = 400  # characters of an id or a URL
-LONGEST_TITLE = 160
 RELATIONS = [str(relation) for relation in Relation]
+WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
 PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity"]
+
+# A text relative to another one: None if they are equal, the text itself, or the characters shared
+# at the start and at the end with the text between them.
+Brief = str | tuple[int, int, str] | None
 
 
 @dataclass
@@ -34,7 +42,7 @@ class Listing:
     """The listed clusters. `pages` run along `count`, and the first of each cluster is kept.
 
     Ids and titles are written against those of the kept page, URLs against the page's id (see
-    `shared_ends`); `relation` is a place in `RELATIONS`.
+    `against`); `relation` is a place in `RELATIONS`.
     """
 
     labels: list[int] = field(default_factory=list)
@@ -106,6 +114,35 @@ def _briefly(pages: dict[str, list[Any]]) -> dict[str, list[Any]]:
         "url": [against(url, id_) for url, id_ in zip(pages["url"], ids, strict=True)],
         "title": [titles[0], *(against(title, titles[0]) for title in titles[1:])],
     }
+
+
+def against(text: str, other: str) -> Brief:
+    """`text` as its difference from `other`."""
+    if text == other:
+        return None
+    start = _shared_start(text, other)
+    rest, other_rest = text[start:], other[start:]
+    end = _shared_start(rest[::-1], other_rest[::-1])
+    if start + end < WORTH_SHORTENING or not _counts_alike(text) or not _counts_alike(other):
+        return text
+    return start, end, rest[: len(rest) - end]
+
+
+def _shared_start(text: str, other: str) -> int:
+    """Characters in common from the start, found by halving."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _counts_alike(text: str) -> bool:
+    """JavaScript counts characters beyond U+FFFF as two."""
+    return text.isascii() or max(text) <= "\uffff"
 
 
 def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str, Rows]:

@@ -1,6 +1,6 @@
 // The list of clusters. Columns come as arrays: a cluster's pages stand one after another.
 
-// A text that was written against another: see shared_ends.py.
+// A text that was written against another: see `against` in listing.py.
 function whole(text, other) {
   if (text === null) return other;
   if (typeof text === "string") return text;

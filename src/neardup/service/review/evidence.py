@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from neardup.report.figures import shortened, visible
+from neardup.report.templates import shortened, visible
 
 LONGEST = 600  # characters of one entry
 

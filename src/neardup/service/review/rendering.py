@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, HTTPException, Request
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from neardup.report import document
-from neardup.report.charts import meter
-from neardup.report.figures import percent, shortened, size, visible
-from neardup.report.listing import LONGEST_NAME, LONGEST_TITLE
+from neardup.report.templates import ASSETS, STYLES, environment, visible
 from neardup.service.problems import not_found
 from neardup.service.review.visits import NAMES, Visit, visit_of
 
@@ -49,7 +43,7 @@ def _asset(kind: str, media_type: str, files: list[Path]) -> Asset:
 STYLE = _asset(
     "css",
     "text/css",
-    [*(document.ASSETS / name for name in document.STYLES), HERE / "service.css"],
+    [*(ASSETS / name for name in STYLES), HERE / "service.css"],
 )
 SCRIPT = _asset("js", "text/javascript", [HERE / "service.js"])
 _ASSETS = {asset.path: asset for asset in (STYLE, SCRIPT)}
@@ -102,7 +96,7 @@ EVENTS = {
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A page for this visit."""
-    text = _ENVIRONMENT.get_template(template).render(
+    text = _TEMPLATES.get_template(template).render(
         visit=visit, t=visit.translate, languages=NAMES, style=STYLE, script=SCRIPT, **values
     )
     response = HTMLResponse(text, status)
@@ -110,21 +104,6 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTM
     response.headers["Vary"] = "Accept-Language, Cookie"
     visit.keep_secret(response)
     return response
-
-
-def _time(moment: datetime | None) -> Markup:
-    if moment is None:
-        return Markup("–")
-    return Markup('<time datetime="{}">{:%Y-%m-%d %H:%M} UTC</time>').format(
-        moment.isoformat(), moment
-    )
-
-
-def _similarity(value: float | None) -> Markup:
-    if value is None:
-        return Markup("–")
-    drawn = Markup(meter(value))  # our own drawing of a number
-    return Markup('<span class="similarity">{}{:.2f}</span>').format(drawn, value)
 
 
 def _is_web_address(url: str) -> bool:
@@ -143,38 +122,15 @@ def pair_path(a: str, b: str, **more: str) -> str:
     return f"/pair?{urlencode({'a': a, 'b': b, **more})}"
 
 
-def _environment() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(
-        name=lambda text: shortened(text, LONGEST_NAME),
-        title=lambda text: shortened(text, LONGEST_TITLE),
-        visible=visible,
-        moment=_time,
-        similarity=_similarity,
-        bytes=size,
-        number=lambda count: f"{count:,}",
-        page_path=page_path,
-    )
-    made.globals.update(
-        relation_words=RELATIONS,
-        sentences=SENTENCES,
-        events=EVENTS,
-        percent=percent,
-        meter=lambda share: Markup(meter(share)),
-        pair_path=pair_path,
-        is_web_address=_is_web_address,
-    )
-    return made
-
-
-_ENVIRONMENT = _environment()
-
+_TEMPLATES = environment(Path(__file__).parent / "templates")
+_TEMPLATES.filters["page_path"] = page_path
+_TEMPLATES.globals.update(
+    relation_words=RELATIONS,
+    sentences=SENTENCES,
+    events=EVENTS,
+    pair_path=pair_path,
+    is_web_address=_is_web_address,
+)
 
 FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 

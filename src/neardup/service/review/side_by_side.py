@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neardup.report.difference import Part, Row, difference
-from neardup.report.figures import visible
 from neardup.report.listing import LONGEST_SHARED, LONGEST_TEXT
+from neardup.report.templates import visible
 
 _LEFT = {Part.SHARED: "", Part.WRITTEN: "u", Part.LEFT: "del"}
 _RIGHT = {Part.SHARED: "", Part.WRITTEN: "u", Part.RIGHT: "ins"}

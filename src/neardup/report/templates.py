@@ -1,0 +1,109 @@
+"""The one place where HTML is set up: Jinja2 templates that escape every value.
+
+`environment` serves the report, the pages of an evaluation and the service. Templates get numbers
+and text through the filters here: figures written for people, and text of pages with its hidden
+characters made visible. `assets/charts.html` draws the charts for all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+ASSETS = Path(__file__).parent / "assets"
+STYLES = ["report.css", "lists.css", "pair.css"]
+LONGEST_NAME = 400  # characters of an id or a URL
+LONGEST_TITLE = 160
+
+
+def environment(*folders: Path) -> Environment:
+    """The templates in `folders` and those of the report. A missing value is an error."""
+    templates = Environment(
+        loader=FileSystemLoader([*folders, ASSETS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters.update(
+        number=number,
+        plural=plural,
+        percent=percent,
+        bytes=size,
+        visible=visible,
+        name=lambda text: shortened(text, LONGEST_NAME),
+        title=lambda text: shortened(text, LONGEST_TITLE),
+        script_json=lambda data: Markup(script_safe_json(data)),
+    )
+    return templates
+
+
+def number(count: int) -> str:
+    """A count with its thousands apart."""
+    return f"{count:,}"
+
+
+def plural(count: int, word: str) -> str:
+    """The count and the word that goes with it."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share; never 0% of something, never 100% when something is missing."""
+    if part in (0, whole):
+        return "100%" if part else "0%"
+    share = 100 * part / whole
+    if share < 0.1:
+        return "under 0.1%"
+    if share > 99.9:
+        return "over 99.9%"
+    return f"{share:.1f}%"
+
+
+def size(count: int) -> str:
+    """Bytes in the largest unit that leaves a number before the point."""
+    value, units = float(count), ["bytes", "KB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    if units[0] == "bytes":
+        return plural(count, "byte")
+    return f"{value:.1f} {units[0]}" if value < 9.95 else f"{value:.0f} {units[0]}"
+
+
+# Control characters except tab and line feed, characters that change the direction of writing,
+# and unpaired surrogates, which UTF-8 cannot hold.
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_DELETE = 0x7F
+
+
+def visible(text: str) -> str:
+    """`text` with every hidden character replaced by one that can be seen."""
+    return _HIDDEN.sub(_symbol, text)
+
+
+def _symbol(hidden: re.Match[str]) -> str:
+    code = ord(hidden[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == _DELETE:
+        return "\u2421"
+    return f"⟨U+{code:04X}⟩" if 0x2000 <= code < 0x2100 else "\ufffd"
+
+
+def shortened(text: str, limit: int) -> str:
+    """One visible line of at most `limit` characters."""
+    line = " ".join(visible(text[: 4 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def script_safe_json(data: object) -> str:
+    """JSON that can neither end the `script` element around it nor be read as markup."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
