@@ -29,6 +29,7 @@ def test_floors_rise_with_the_results_and_never_fall() -> None:
     assert raised(floors, results(0.5)) == floors
     assert raised(floors, results(0.95)) == {("set", "minhash"): Floor(0.945, 0.945)}
     assert raised({}, {"set": {"minhash": {"error": "no"}}}) == {}
+    assert raised({}, results(0.0)) == {}  # a floor of 0 could not fail
 
 
 def test_a_lowered_floor_keeps_its_reason_until_it_is_made_good() -> None:
@@ -42,7 +43,7 @@ def test_a_lowered_floor_keeps_its_reason_until_it_is_made_good() -> None:
 def test_floors_are_written_and_read_back(tmp_path: Path) -> None:
     floors = {
         ("新闻 set", "two-phase:paper"): Floor(0.1, 0.3, 'a "reason"'),
-        ("a", "exact"): Floor(0.0, 0.0),
+        ("a", "exact"): Floor(0.2, 0.2),
     }
     write_floors(tmp_path / "floors.toml", floors)
     assert read_floors(tmp_path / "floors.toml") == floors
@@ -54,7 +55,8 @@ def test_floors_are_written_and_read_back(tmp_path: Path) -> None:
         ("[a.b]\nf1 = 0.8\nhighest = 0.9\n", "lowered from 0.9 to 0.8 without a reason"),
         ("[a.b]\nf1 = 0.8\nhighest = 0.9\nreason = ' '\n", "without a reason"),
         ("[a.b]\nfloor = 0.8\n", "a floor has f1"),
-        ("[a.b]\nf1 = 80\n", "numbers from 0 to 1"),
+        ("[a.b]\nf1 = 80\n", "numbers above 0, up to 1"),
+        ("[a.b]\nf1 = 0.0\n", "numbers above 0, up to 1"),
         ("a = 1\n", "must be a table of methods"),
     ],
 )

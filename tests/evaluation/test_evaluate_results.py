@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import pytest
-
-from neardup.evaluation.charts import charts_possible, draw_charts
+from neardup.evaluation.charts import draw_charts
 from neardup.evaluation.runs import write_page, write_tables
 
 CURVE = {
@@ -71,7 +69,6 @@ def test_the_page_escapes_names_and_says_when_there_are_no_charts(tmp_path: Path
     assert "No charts" in page
 
 
-@pytest.mark.skipif(not charts_possible(), reason="matplotlib is not installed")
 def test_charts_are_drawn_twice_the_same(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -6,7 +6,7 @@
     reason = "why it was lowered"     # needed when f1 is below highest
 
 A method without a floor may have any score. Floors are rounded down, and a little is left for
-chance, so that a floor does not break on noise.
+chance, so that a floor does not break on noise. A floor of 0 could not fail: there is none.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _floor(path: Path, place: str, fields: object) -> Floor:
         raise UsageError(f"{path}, {place}: a floor has f1, highest and, when lowered, reason")
     f1: Any = fields["f1"]
     highest: Any = fields.get("highest", f1)
-    if not all(isinstance(each, int | float) and 0 <= each <= 1 for each in (f1, highest)):
-        raise UsageError(f"{path}, {place}: f1 and highest are numbers from 0 to 1")
+    if not all(isinstance(each, int | float) and 0 < each <= 1 for each in (f1, highest)):
+        raise UsageError(f"{path}, {place}: f1 and highest are numbers above 0, up to 1")
     reason = str(fields.get("reason", "")).strip()
     if f1 < highest and not reason:
         raise UsageError(f"{path}, {place}: lowered from {highest} to {f1} without a reason")
@@ -88,9 +88,9 @@ def raised(floors: Floors, results: Results) -> Floors:
         for method, scores in methods.items():
             if "error" in scores:
                 continue
-            allowed = max(math.floor((scores["f1"] - MARGIN) * 1000) / 1000, 0.0)
+            allowed = math.floor((scores["f1"] - MARGIN) * 1000) / 1000
             before = floors.get((name, method))
-            if before is None or allowed > before.f1:
+            if allowed > (before.f1 if before else 0.0):
                 highest = max(allowed, before.highest if before else 0.0)
                 lowered = before.reason if before and allowed < highest else ""
                 found[name, method] = Floor(allowed, highest, lowered)
