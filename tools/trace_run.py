@@ -1,0 +1,72 @@
+"""Which source files and functions a run goes through: `make trace`.
+
+Runs `neardup dedup` on the bundled pages with a profile function on every thread, and prints each
+file of neardup in which any Python code ran, with the functions called. A module body counts: who
+reads a run has to know about a file that is only imported, too. Compiled kernels are not seen.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import tempfile
+import threading
+from collections import defaultdict
+from pathlib import Path
+from types import FrameType
+
+
+class Trace:
+    """The code that ran, by file, as a function for `sys.setprofile`."""
+
+    def __init__(self, package: Path) -> None:
+        self.package = f"{package}/"
+        self.functions: dict[str, set[str]] = defaultdict(set)
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        """Note the file of each Python call, and its name if it is a function of its own."""
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(self.package):
+            return
+        functions = self.functions[code.co_filename.removeprefix(self.package)]
+        is_function = code.co_flags & inspect.CO_OPTIMIZED  # not the body of a module or a class
+        if is_function and not code.co_name.startswith("<"):  # <lambda>, <listcomp>, <genexpr>
+            functions.add(code.co_qualname)
+
+    def print(self) -> None:
+        """Each file with its functions, then the totals."""
+        for file, functions in sorted(self.functions.items()):
+            print(f"{file}: {', '.join(sorted(functions)) or 'module body only'}")
+        called = sum(map(len, self.functions.values()))
+        everything = len(list(Path(self.package).rglob("*.py")))
+        print(f"\n{len(self.functions)} of {everything} files, {called} functions")
+
+
+def main() -> None:
+    """Trace one run, module bodies included: nothing of neardup is imported before it starts."""
+    spec = importlib.util.find_spec("neardup")
+    if spec is None or spec.origin is None:
+        sys.exit("neardup is not installed")
+    package = Path(spec.origin).parent
+    trace = Trace(package)
+    with tempfile.TemporaryDirectory() as folder:
+        pages = package / "cli" / "demo_pages" / "pages"
+        sys.argv = ["neardup", "dedup", str(pages), "--out", str(Path(folder, "out"))]
+        threading.setprofile(trace)
+        sys.setprofile(trace)
+        try:
+            from neardup.cli.main import run  # noqa: PLC0415 - its import is part of the run
+
+            run()
+        except SystemExit as end:
+            if end.code:
+                raise
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+    trace.print()
+
+
+if __name__ == "__main__":
+    main()
