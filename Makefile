@@ -1,9 +1,12 @@
-# make demo     run the main job on the bundled pages and show the result
-# make test     lint, types, layers and all tests
-# make lint     only the static checks
-# make bench    ratios against other libraries, measured in one run
-# make results  measure every method on the labelled sets, into docs/methods/results.md
-# make lock     renew the lock files from pyproject.toml
+# make demo        run the main job on the bundled pages and show the result
+# make test        lint, types, layers and all tests
+# make test-quick  the tests that need no browser, Spark, PostgreSQL, service or labelled set
+# make lint        only the static checks
+# make kernels     compile the kernels, as far as they have changed
+# make trace       the source files and functions that a run on the bundled pages goes through
+# make bench       ratios against other libraries, measured in one run
+# make results     measure every method on the labelled sets, into docs/methods/results.md
+# make lock        renew the lock files from pyproject.toml
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -12,19 +15,29 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
 
-.PHONY: demo test lint bench results lock venv browser java clean
+.PHONY: demo test test-quick lint kernels trace bench results lock venv browser java clean
 
 demo: venv
 	$(BIN)/neardup demo
 
-test: lint browser java
-	$(BIN)/pytest -n 2 --dist loadgroup
+test: lint browser java kernels
+	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
+
+test-quick: kernels
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Before the test workers start: each would compile the same kernels, and wait for the other.
+kernels: venv
+	@$(BIN)/python -m neardup.cli.warm_up
+
+trace: venv
+	$(BIN)/python tools/trace_run.py
 
 bench: venv
 	$(PIP) -r requirements-bench.lock

@@ -37,6 +37,23 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if long or isinstance(val, bytes) else None
 
 
+# Tests that need a browser, a cluster or a server, or that run over a labelled set.
+SLOW_FOLDERS = {"browser", "service", "spark"}
+SLOW_FIXTURES = {"postgres", "spark", "shared_data"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what needs more than Python; other slow tests carry the mark themselves."""
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        if (
+            item.path.parent.name in SLOW_FOLDERS
+            or not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+            or (group and group.args[0] in SLOW_FIXTURES)
+        ):
+            item.add_marker(pytest.mark.slow)
+
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from neardup.local.result import Result
 from neardup.local.run import Silent, Stages
+from real_parts import missing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,15 +60,9 @@ def spark() -> Iterator[SparkSession]:
 def need_spark() -> None:
     """Skip where Spark cannot run."""
     if find_spec("pyspark") is None:
-        _missing("needs PySpark: pip install 'neardup[spark]'")
+        missing("needs PySpark: pip install 'neardup[spark]'")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        _missing("needs Java: apt-get install openjdk-17-jre-headless")
-
-
-def _missing(what: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
+        missing("needs Java: apt-get install openjdk-17-jre-headless")
 
 
 def answer(folder: Path | Result) -> dict[str, Any]:

@@ -5,14 +5,15 @@ Without Chromium or playwright these tests are skipped; in CI (CI=true) that is 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from real_parts import missing
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -43,21 +44,15 @@ def browser() -> Iterator[Browser]:
     """
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        _missing("needs Chromium: apt-get install chromium")
+        missing("needs Chromium: apt-get install chromium")
     if find_spec("playwright") is None:
-        _missing("needs playwright: pip install playwright")
+        missing("needs playwright: pip install playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield started
         started.close()
-
-
-def _missing(what: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @dataclass

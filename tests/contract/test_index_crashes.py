@@ -18,6 +18,8 @@ from neardup.stores.sqlite import SqliteStore
 from postgres import Server
 from sample_pages import html
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent.parent
 KILLS = 200
 

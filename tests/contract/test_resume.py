@@ -15,6 +15,8 @@ import pytest
 
 from sample_pages import long_html, write_jsonl
 
+pytestmark = pytest.mark.slow
+
 KILLS = 6
 FILES = ["clusters.jsonl", "pairs.jsonl", "rejected.jsonl", "skipped.jsonl"]
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import pytest
 
 import neardup
 from neardup.kernels.jit import kernel
+
+pytestmark = pytest.mark.slow
 
 CALL = (
     "import numpy as np; from neardup.kernels.shingles import mix_all; "

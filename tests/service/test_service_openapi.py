@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-import pytest
 
 from service_process import Service
-
-schemathesis = pytest.importorskip("schemathesis")
 
 EXAMPLES = 25  # requests a route; each is a real one
 
