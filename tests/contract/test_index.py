@@ -12,7 +12,7 @@ import pytest
 import neardup
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, Relation, StoreError, UsageError, html_page, text_page
-from neardup.index import groups as clustering
+from neardup.index import components
 from neardup.methods.base import REGISTRY, make_method
 from neardup.model import Source
 from neardup.schemas import FORMAT
@@ -364,7 +364,7 @@ def test_methods_that_compare_with_all_have_a_limit() -> None:
 
 
 def test_a_great_cluster_takes_new_members(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "MOST_PAGES", 4)
+    monkeypatch.setattr(components, "MOST_PAGES", 4)
     copies = [
         html_page(html("ferry"), id=f"copy{n}", url=f"http://h{n}.example/") for n in range(12)
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from index_checks import check_whole
 from neardup import Index, html_page
-from neardup.index import groups
+from neardup.index import components
 
 PAGES = 240  # more than a great cluster has, and fewer than make a key hot
 
@@ -20,9 +20,9 @@ def page(number: int) -> str:
     )
 
 
-@pytest.mark.parametrize("most", [5, groups.MOST_PAGES])
+@pytest.mark.parametrize("most", [5, components.MOST_PAGES])
 def test_many_pages_join_great_clusters_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(groups, "MOST_PAGES", most)
+    monkeypatch.setattr(components, "MOST_PAGES", most)
     with Index.open("memory://") as index:
         for first in range(0, PAGES, 60):
             numbers = range(first, first + 60)

@@ -1,10 +1,11 @@
-"""Rows of Arrow batches as compressed bytes, and back.
+"""Which earlier pages a new page may duplicate, and the verdict on each.
 
-Which stored pages a new page may duplicate, and the verdict on each.
-
-As in a batch, pages that share a key are candidates and every candidate is judged. A key that
+As in a batch run, pages that share a key are candidates and every candidate is judged. A key that
 very many pages have is hot: a mirror or boilerplate. Of its pages only the newest are remembered
-under it (`candidates/grouping.py` says why that loses nothing).
+under it (`rules/candidates.py` says why that loses nothing).
+
+What is judged are features. The store holds them, like texts, as rows of Arrow batches, each
+compressed by itself (`pack`, `unpack`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,10 @@ import zstandard
 from numpy.typing import NDArray
 
 from neardup.errors import UsageError
-from neardup.methods.base import JudgesInPlace, Method, Places, ProposesCandidates
+from neardup.kernels.grouping import among_first
+from neardup.methods.base import JudgesInPlace, Method, Places
 from neardup.model import Relation
-from neardup.rules.candidates import (
-    HOT,
-    REACH,
-    added_up,
-    packed,
-    pairs_sharing_keys,
-    unpacked,
-    worth_judging,
-)
+from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
 from neardup.stores.session import Session
 
 TEXT = 1  # levels of compression; higher ones save a few per cent and cost as much as parsing
@@ -156,73 +150,107 @@ def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pairs of page numbers that are worth judging, and keys that have become hot."""
+    """Pairs of page numbers that are worth judging, and what changes under hot keys."""
 
     left: Rows
     right: Rows
-    cooled: list[tuple[int, int]]  # keys that are to be taken from pages
+    remembered: Keys  # of the pages that arrive, what they are found by from now on
+    forgotten: list[tuple[int, int]]  # keys of stored pages that they are found by no longer
 
 
-def candidates(method: Method, session: Session, keys: Keys, own: set[int]) -> Candidates:
-    """The stored pages and each other that the pages of a batch share keys with.
+def candidates(
+    method: Method, session: Session, keys: Keys, arriving: Sequence[int], gone: set[int]
+) -> Candidates:
+    """For each page that arrives, the pages before it that share the most keys with it.
 
-    `own` are the numbers of the batch: what the store holds of them is out of date.
+    The pages in `arriving` come one after another, after all that is stored; so it does not matter
+    how a stream of pages is cut into batches. What the store holds about them, and about pages in
+    `gone`, is out of date.
     """
     postings = session.postings(np.unique(keys.keys).tolist())
-    found = np.array(postings or np.empty((0, 2)), np.int64).reshape(-1, 2)
-    found = found[~np.isin(found[:, 1], list(own))]
-    bounded = not isinstance(method, ProposesCandidates)
-    cooled: list[tuple[int, int]] = []
-    if bounded:
-        found, cooled = _cool(found)
-    within = pairs_sharing_keys(keys.numbers, keys.keys.view(np.uint64))
-    across = _join(keys, found)
-    left, right, shares = (np.concatenate(both) for both in zip(within, across, strict=True))
-    pairs, shared = added_up(packed(left, right), shares)
-    left, right = unpacked(pairs)
+    stored = np.array(postings, np.int64).reshape(-1, 2)
+    stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
+    earlier = np.unique(stored[:, 1])
+    pages = np.concatenate([earlier, np.array(arriving, np.int64)])  # by turn: who came when
+    turn_of = {number: turn for turn, number in enumerate(arriving, earlier.size)}
+    turns = np.concatenate(
+        [
+            np.searchsorted(earlier, stored[:, 1]),
+            np.array([turn_of[number] for number in keys.numbers.tolist()], np.int64),
+        ]
+    )
+    every_key = np.concatenate([stored[:, 0], keys.keys])
+    order = np.lexsort((turns, every_key))
+    every_key, turns = every_key[order], turns[order]
+    first, last = _remembered(every_key, turns >= earlier.size)
+    before, after, shared = _pairs(turns, turns >= earlier.size, first)
+    chosen = _strongest(method, pages, before, after, shared)
+    ends = np.sort(np.stack([pages[before[chosen]], pages[after[chosen]]]), axis=0)
+    new, stays = turns >= earlier.size, np.arange(turns.size) >= last
+    numbers = pages[turns]
+    return Candidates(
+        ends[0],
+        ends[1],
+        Keys(every_key[new & stays], numbers[new & stays]),
+        list(zip(every_key[~new & ~stays].tolist(), numbers[~new & ~stays].tolist(), strict=True)),
+    )
+
+
+def _remembered(keys: Rows, arrives: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """For each entry of a list of keys, which is in order, the first entry of its key that is
+    still remembered: when its page arrives, and in the end.
+
+    When a page arrives under a key that more than `HOT` pages are remembered by, all but the
+    newest `REACH` of them are forgotten.
+    """
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1)) if keys.size else keys
+    counts = np.diff([*starts, keys.size])
+    first = np.repeat(starts, counts)
+    last = first.copy()
+    for start, count in zip(starts[counts > HOT], counts[counts > HOT], strict=True):
+        end, kept = start + count, start
+        for entry in start + np.flatnonzero(arrives[start:end]):
+            if entry - kept > HOT:
+                kept = entry - REACH
+            first[entry] = kept
+        last[start:end] = kept
+    return first, last
+
+
+def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, Rows, Rows]:
+    """Each page that arrives with each page remembered under one of its keys, and how many keys
+    the two share.
+    """
+    entry = np.flatnonzero(arrives)
+    counts = entry - first[entry]
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    before = turns[np.repeat(first[entry], counts) + offsets]
+    after = np.repeat(turns[entry], counts)
+    pairs, shared = added_up(packed(after, before), np.ones(after.size, np.int64))
+    after, before = unpacked(pairs)
+    return before, after, shared
+
+
+def _strongest(method: Method, pages: Rows, before: Rows, after: Rows, shared: Rows) -> Rows:
+    """The pairs to judge: of each page that arrives the first `MOST_CANDIDATES`, and of those
+    that share one key only no more than `chance_pairs`.
+    """
+    chosen = np.arange(before.size)
     if method.chance_pairs is not None:
-        stays = worth_judging(left, right, shared, method.chance_pairs)
-        left, right, shared = left[stays], right[stays], shared[stays]
-    if bounded:
-        left, right = _strongest(left, right, shared, own)
-    return Candidates(left, right, cooled)
+        turns = chance_order(*np.sort(np.stack([pages[before], pages[after]]), axis=0))
+        single = shared == 1
+        stays = ~single | among_first(
+            after - after.min(initial=0), turns, single, method.chance_pairs
+        )
+        chosen = chosen[stays]
+    page = after[chosen]
+    order = chosen[np.lexsort((-before[chosen], -shared[chosen], page))]
+    starts = np.flatnonzero(np.diff(after[order], prepend=-1))
+    rank = np.arange(order.size) - np.repeat(starts, np.diff([*starts, order.size]))
+    return np.sort(order[rank < MOST_CANDIDATES])
 
 
-def _cool(postings: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
-    """The postings with only the newest pages of hot keys, and what is left out."""
-    order = np.lexsort((-postings[:, 1], postings[:, 0]))
-    postings = postings[order]
-    starts = np.flatnonzero(np.diff(postings[:, 0], prepend=np.nan))
-    counts = np.diff([*starts, len(postings)])
-    rank = np.arange(len(postings)) - np.repeat(starts, counts)
-    too_many = (np.repeat(counts, counts) > HOT) & (rank >= REACH)
-    left_out = [(key, number) for key, number in postings[too_many].tolist()]
-    return postings[~too_many], left_out
-
-
-def _join(keys: Keys, postings: NDArray[np.int64]) -> tuple[Rows, Rows, Rows]:
-    """Each pair of a page of the batch and a stored page, once for each key they share."""
-    first = np.searchsorted(keys.keys, postings[:, 0], "left")
-    count = np.searchsorted(keys.keys, postings[:, 0], "right") - first
-    stored = np.repeat(postings[:, 1], count)
-    offsets = np.arange(stored.size) - np.repeat(np.cumsum(count) - count, count)
-    ours = keys.numbers[np.repeat(first, count) + offsets]
-    return np.minimum(stored, ours), np.maximum(stored, ours), np.ones(stored.size, np.int64)
-
-
-def _strongest(left: Rows, right: Rows, shared: Rows, own: set[int]) -> tuple[Rows, Rows]:
-    """The pairs that are among the first `MOST_CANDIDATES` of a page of the batch."""
-    chosen = np.zeros(left.size, bool)
-    for page, other in ((left, right), (right, left)):
-        mine = np.flatnonzero(np.isin(page, list(own)))
-        order = mine[np.lexsort((-other[mine], -shared[mine], page[mine]))]
-        starts = np.flatnonzero(np.diff(page[order], prepend=-1))
-        rank = np.arange(order.size) - np.repeat(starts, np.diff([*starts, order.size]))
-        chosen[order[rank < MOST_CANDIDATES]] = True
-    return left[chosen], right[chosen]
-
-
-def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> Candidates:
+def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> tuple[Rows, Rows]:
     """Every page of the batch with every stored page and with each other."""
     most = method.options.maximum_pages
     if len(stored) + len(own) > most:
@@ -234,4 +262,4 @@ def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> Cand
     pairs = [(one, other) for other in own for one in stored]
     pairs += [(one, other) for place, other in enumerate(own) for one in own[:place]]
     sides = np.sort(np.array(pairs, np.int64).reshape(-1, 2), axis=1)
-    return Candidates(sides[:, 0], sides[:, 1], [])
+    return sides[:, 0], sides[:, 1]

@@ -1,104 +1,246 @@
-"""Clusters around the pages that have changed, by the same rule as in a batch.
+"""Clusters around the pages that have changed, by the same rule as in a batch run.
 
-Pages that verified pairs connect, directly or through others, are clustered together anew. What
-comes out is a function of those pages and pairs: the order in which pages came does not matter.
+A component of up to `MOST_PAGES` pages is clustered anew: the result is a function of its pages
+and pairs, so neither their order nor the batches they came in matter.
+
+In a great component (a mirror, a crawl trap) that would cost more with each page. There, pages
+that arrive are placed one after another, in the order of arrival: each joins the cluster of its
+most similar neighbour among the pages before it, whether that one is stored or came in the same
+batch. So the batches do not matter there either. A page is never merged through a chain: where
+the method clusters around centres, it is judged against the first page of the cluster.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.index.components import (
+    Component,
+    Components,
+    Graph,
+    Said,
+    in_great_clusters,
+    said_of,
+)
 from neardup.kernels.grouping import connected_components
 from neardup.methods.base import ClustersAroundCentres, Method
+from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
-MOST_PAGES = 200  # in a group that is clustered anew; a page just joins a greater one
-
-Pairs = set[tuple[int, int]]
 Judge = Callable[[Sequence[int], Sequence[int]], list[tuple[str, float | None]]]
 
 
-@dataclass(frozen=True)
-class Said:
-    """What people said of pairs of pages, by number, smaller first."""
+def group_pages(
+    method: Method,
+    session: Session,
+    changed: Mapping[int, PageRow],
+    edges: Sequence[Edge],
+    *,
+    void: set[int],
+    gone: set[int],
+    judge: Judge,
+) -> tuple[list[list[int]], dict[int, PageRow]]:
+    """The groups that changed pages, and the pages connected with them, fall into.
 
-    together: Pairs
-    apart: Pairs
-
-    def joining(self, edges: Iterable[Edge], joins: frozenset[str]) -> list[Edge]:
-        """The pairs that join: those that people put together, and of the others those that the
-        method joins, unless people told them apart.
-        """
-        found = [
-            edge
-            for edge in edges
-            if (pair := (edge.a, edge.b)) in self.together
-            or (edge.relation in joins and pair not in self.apart)
-        ]
-        known = {(edge.a, edge.b) for edge in found}
-        return found + [Edge(a, b, "near", 1.0) for a, b in sorted(self.together - known)]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """The stored pairs that join, with those of a batch in place of what it has changed."""
-
-    session: Session
-    joins: frozenset[str]
-    new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
-    void: set[int]  # pages whose stored pairs do not hold any more
-    said: Said
-
-    def edges(self, numbers: Iterable[int]) -> list[Edge]:
-        """The pairs that join, of these pages."""
-        wanted = set(numbers)
-        stored = [
-            edge
-            for edge in self.session.edges(sorted(wanted))
-            if edge.a not in self.void and edge.b not in self.void
-        ]
-        fresh = [edge for edge in self.new if edge.a in wanted or edge.b in wanted]
-        found = self.said.joining([*stored, *fresh], self.joins)
-        return [edge for edge in found if edge.a in wanted or edge.b in wanted]
-
-
-def connected(graph: Graph, seeds: Iterable[int]) -> tuple[set[int], list[Edge], set[int]]:
-    """All pages connected to the seeds, with their pairs; and those of them that are in groups
-    of more than `MOST_PAGES`, or were not followed to their end because so many were reached.
+    `edges` are the pairs of the changed pages. The stored pairs of pages in `void` do not hold
+    any more; pages in `gone` are removed. The rows of all pages in the groups come along. Pages of
+    great components that were stored before, and are not in `changed`, stay where they are.
     """
-    reached: set[int] = set()
-    edges: set[Edge] = set()
-    frontier = set(seeds)
-    most = MOST_PAGES + 2 * len(frontier)
-    while frontier and len(reached) <= most:
-        reached |= frontier
-        found = graph.edges(frontier)
-        edges.update(found)
-        frontier = {end for edge in found for end in (edge.a, edge.b)} - reached
-    groups = _components(reached | frontier, edges)
-    great = [each for each in groups if len(each) > MOST_PAGES or not frontier.isdisjoint(each)]
-    beyond = {number for group in great for number in group}
-    within = sorted((edge for edge in edges if edge.a not in beyond), key=lambda e: (e.a, e.b))
-    return reached - beyond, within, beyond
+    old = session.edges(sorted(void)) if void else []
+    seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
+    near = {end for edge in edges for end in (edge.a, edge.b)}
+    rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
+    joins = frozenset(str(relation) for relation in method.joins)
+    graph = Graph(session, joins, edges, void, said_of(session, changed))
+    great = in_great_clusters(session, rows)
+    components = Components(graph, great)
+    components.explore(seeds)
+    grouping = _Grouping(method, session, graph, rows, judge)
+    grouping.cluster_anew([each for each in components.every() if not each.great])
+    arriving = [page for page in sorted(changed.keys() - void) if components[page].great]
+    if arriving:
+        _place_in_order(grouping, arriving, great, gone)
+    return grouping.groups, {page: rows[page] for group in grouping.groups for page in group}
 
 
-def _components(numbers: set[int], edges: Iterable[Edge]) -> list[set[int]]:
-    ordered = sorted(numbers)
-    place = {number: row for row, number in enumerate(ordered)}
-    ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
-    labels = connected_components(len(ordered), ends[:, 0].copy(), ends[:, 1].copy())
-    found: dict[int, set[int]] = {}
-    for number, label in zip(ordered, labels.tolist(), strict=True):
-        found.setdefault(label, set()).add(number)
-    return list(found.values())
+@dataclass
+class _Grouping:
+    """The groups so far, each in the order of arrival, and what it takes to extend them."""
+
+    method: Method
+    session: Session
+    graph: Graph
+    rows: dict[int, PageRow]
+    judge: Judge
+    groups: list[list[int]] = field(default_factory=list)
+    group_of: dict[int, list[int]] = field(default_factory=dict)
+
+    def cluster_anew(self, components: Sequence[Component]) -> None:
+        """Cluster all pages of these components by their pairs."""
+        numbers = {page for each in components for page in each.pages}
+        self.rows |= self.session.pages(sorted(numbers - self.rows.keys()))
+        edges = [edge for each in components for _, edge in sorted(each.edges.items())]
+        for group in cluster(
+            self.method,
+            {number: self.rows[number] for number in numbers},
+            edges,
+            self.judge,
+            self.graph.joins,
+            self.graph.said,
+            numbered=_by_id,
+        ):
+            self.add(group)
+
+    def add(self, group: list[int]) -> None:
+        """One more group."""
+        self.groups.append(group)
+        self.group_of |= dict.fromkeys(group, group)
+
+    def put(self, page: int, first: int) -> None:
+        """Put a page into the group of another, which is the first of its cluster."""
+        if first not in self.group_of:
+            self.add([first])
+        insort(self.group_of[first], page)
+        self.group_of[page] = self.group_of[first]
+
+
+def _place_in_order(
+    grouping: _Grouping, arriving: Sequence[int], great: set[int], gone: set[int]
+) -> None:
+    """Place the pages that arrive in great components, each as if it came alone.
+
+    Coming alone, a page of a component that is still small would have it clustered anew. Here
+    that is done once, at the last moment: when the component becomes part of a great one.
+    """
+    new = set(arriving)
+    edges_of: dict[int, list[Edge]] = {page: [] for page in arriving}  # with pages before it
+    for edge in grouping.graph.edges(new):
+        edges_of[max({edge.a, edge.b} & new)].append(edge)
+    ends = {end for edges in edges_of.values() for edge in edges for end in (edge.a, edge.b)}
+    grouping.rows |= grouping.session.pages(sorted(ends - grouping.rows.keys()))
+    components = Components(grouping.graph, great, without=new)
+    components.explore(ends - new)
+    places = _GreatClusters(grouping, new, gone)
+    places.judge_likely_pairs(edges_of)
+    for page, edges in edges_of.items():
+        component = components.enter(page)
+        beside = list({id(c): c for c in (components[_other(e, page)] for e in edges)}.values())
+        if component.would_be_great(beside):
+            unsettled = [each for each in beside if each.pages & new - grouping.group_of.keys()]
+            if unsettled:
+                grouping.cluster_anew(unsettled)
+            places.place(page, edges)
+        for edge in edges:
+            components.join(edge)
+
+
+class _GreatClusters:
+    """Finds the cluster that a page joins in a great component."""
+
+    def __init__(self, grouping: _Grouping, arriving: set[int], gone: set[int]) -> None:
+        self._grouping = grouping
+        self._arriving = arriving
+        stored = {page for page in arriving if grouping.rows[page].cluster}
+        self._leaving = sorted(stored | gone)
+        self._around_centres = isinstance(grouping.method, ClustersAroundCentres)
+        self._firsts: dict[int, int | None] = {}  # by cluster
+        self._verdicts: dict[tuple[int, int], bool] = {}
+
+    def place(self, page: int, edges: Sequence[Edge]) -> None:
+        """Put a page into the cluster of its closest neighbour that it fits into, or by itself."""
+        refused = {self._first(other) for other in self._told_apart(page)}
+        for edge in sorted(edges, key=lambda edge: _closest_first(edge, page)):
+            first = self._first(_other(edge, page))
+            if first not in refused and self._fits(page, first, edge):
+                self._grouping.put(page, first)
+                return
+        self._leave(page)
+
+    def judge_likely_pairs(self, edges_of: Mapping[int, Sequence[Edge]]) -> None:
+        """Judge at once the pairs that `place` will most likely ask about: those with the first
+        page of the cluster of the closest neighbour, if all before it join as well.
+        """
+        if not self._around_centres:
+            return
+        likely: dict[int, int] = {}
+        for page, edges in edges_of.items():
+            if edges:
+                closest = min(edges, key=lambda edge: _closest_first(edge, page))
+                other = _other(closest, page)
+                likely[page] = likely.get(other) or self._first(other)
+        self._judge([(page, first) for page, first in likely.items() if page != first])
+
+    def _fits(self, page: int, first: int, edge: Edge) -> bool:
+        """Whether a page belongs to the cluster that its neighbour, by this pair, is in.
+
+        A page with the very text of a member fits as well as that member does.
+        """
+        if not self._around_centres or edge.relation == Relation.SAME or page == first:
+            return True
+        if (page, first) not in self._verdicts:
+            self._judge([(page, first)])
+        return self._verdicts[page, first]
+
+    def _judge(self, pairs: Sequence[tuple[int, int]]) -> None:
+        if not pairs:
+            return
+        verdicts = self._grouping.judge([a for a, _ in pairs], [b for _, b in pairs])
+        joins, said = self._grouping.graph.joins, self._grouping.graph.said
+        for pair, verdict in zip(pairs, verdicts, strict=True):
+            self._verdicts[pair] = _similarity(pair, verdict, joins, said) >= 0
+
+    def _first(self, page: int) -> int:
+        """The first page of the cluster that a page is in; itself for one that is in none yet."""
+        if page in self._grouping.group_of:
+            return self._grouping.group_of[page][0]
+        return page if page in self._arriving else self._first_stored(page) or page
+
+    def _first_stored(self, page: int) -> int | None:
+        """The first page that is in the cluster of a stored page and stays there."""
+        grouping, cluster = self._grouping, self._grouping.rows[page].cluster
+        if cluster not in self._firsts:
+            first = grouping.session.firsts_of([cluster], without=self._leaving)
+            grouping.rows |= grouping.session.pages(sorted(first.values() - grouping.rows.keys()))
+            self._firsts[cluster] = first.get(cluster)
+        return self._firsts[cluster]
+
+    def _told_apart(self, page: int) -> list[int]:
+        apart = self._grouping.graph.said.apart
+        others = {a if b == page else b for a, b in apart if page in (a, b)}
+        grouping = self._grouping
+        grouping.rows |= grouping.session.pages(sorted(others - grouping.rows.keys()))
+        return sorted(others)
+
+    def _leave(self, page: int) -> None:
+        """A group of its own. What a stored page leaves behind keeps the name of its cluster."""
+        if self._grouping.rows[page].cluster:
+            behind = self._first_stored(page)
+            if behind is not None and behind not in self._grouping.group_of:
+                self._grouping.add([behind])
+        self._grouping.add([page])
+
+
+def _other(edge: Edge, page: int) -> int:
+    return edge.b if edge.a == page else edge.a
+
+
+def _closest_first(edge: Edge, page: int) -> tuple[float, bool, int]:
+    similarity = 1.0 if edge.similarity is None else edge.similarity
+    return -similarity, edge.relation != Relation.SAME, _other(edge, page)
+
+
+def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
+    """Numbers that go by nothing but the pages' ids, whatever other pages there are."""
+    hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
+    return np.array(hashes, np.int64)
 
 
 def cluster(
@@ -181,130 +323,3 @@ def _rivals(groups: Mapping[int, list[int]], said: Said, edges: Sequence[Edge]) 
             if a in group and b in group and not {a, b} & leaving:
                 leaving.add(min((a, b), key=lambda page: (strength.get(page, 0.0), -page)))
     return leaving
-
-
-def group_pages(
-    method: Method,
-    session: Session,
-    changed: Mapping[int, PageRow],
-    edges: Sequence[Edge],
-    *,
-    void: set[int],
-    gone: set[int],
-    judge: Judge,
-) -> tuple[list[list[int]], dict[int, PageRow]]:
-    """The groups that changed pages and all that hangs together with them fall into.
-
-    `edges` are the pairs of the changed pages. The stored pairs of pages in `void` do not hold
-    any more; those in `gone` are no more. The rows of all pages in the groups come along.
-    """
-    joins = frozenset(str(relation) for relation in method.joins)
-    old = session.edges(sorted(void)) if void else []
-    seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
-    near = {end for edge in edges for end in (edge.a, edge.b)}
-    rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
-    graph = Graph(session, joins, edges, void, said_of(session, changed))
-    great = _beside_great_clusters(session, graph, rows, seeds)
-    numbers, pairs, beyond = connected(graph, seeds - great)
-    rows |= session.pages(sorted(numbers - rows.keys()))
-    members = {number: rows[number] for number in numbers}
-    groups = cluster(method, members, pairs, judge, joins, graph.said, numbered=_by_id)
-    arriving = sorted(((great | beyond) & changed.keys()) - void)  # stored pages stay
-    _join_great_clusters(session, graph, rows, arriving, judge, groups)
-    return groups, {number: rows[number] for group in groups for number in group}
-
-
-def _beside_great_clusters(
-    session: Session, graph: Graph, rows: Mapping[int, PageRow], seeds: set[int]
-) -> set[int]:
-    """The seeds that belong to a cluster of more than `MOST_PAGES`, or to a page of one."""
-    clusters = sorted({row.cluster for row in rows.values() if row.cluster})
-    great = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
-    if not great:
-        return set()
-    inside = {number for number, row in rows.items() if row.cluster in great}
-    beside = {
-        end
-        for edge in graph.said.joining(graph.new, graph.joins)
-        if edge.a in inside or edge.b in inside
-        for end in (edge.a, edge.b)
-    }
-    return (inside | beside) & seeds
-
-
-def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
-    """Numbers that go by nothing but the pages' ids, whatever other pages there are."""
-    hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
-    return np.array(hashes, np.int64)
-
-
-def _join_great_clusters(
-    session: Session,
-    graph: Graph,
-    rows: dict[int, PageRow],
-    numbers: Sequence[int],
-    judge: Judge,
-    groups: list[list[int]],
-) -> None:
-    """Put new pages, each with the first page of the cluster that it belongs to, into `groups`.
-
-    A page is in one group only: all that join one cluster stand together.
-    """
-    group_of = {page: group for group in groups for page in group}
-    for number in numbers:
-        first = _first_to_join(session, graph, rows, number, set(numbers), judge)
-        if first is None:
-            groups.append([number])
-        elif first in group_of:
-            insort(group_of[first], number)
-        else:
-            group_of[first] = [first, number]
-            groups.append(group_of[first])
-
-
-def _first_to_join(
-    session: Session,
-    graph: Graph,
-    rows: dict[int, PageRow],
-    number: int,
-    new: set[int],
-    judge: Judge,
-) -> int | None:
-    """The first page of the cluster that a new page joins; None where it stands alone."""
-    best = _best_neighbour(graph, rows, number, new)
-    if best is None:
-        return None
-    (first,) = session.firsts_of([rows[best].cluster]).values()
-    rows |= session.pages([first])
-    verdict = judge([number], [first])[0]
-    return first if _similarity((number, first), verdict, graph.joins, graph.said) >= 0 else None
-
-
-def _best_neighbour(
-    graph: Graph, rows: Mapping[int, PageRow], number: int, new: set[int]
-) -> int | None:
-    """The most similar stored page."""
-    found = [
-        (-(edge.similarity or 1.0), other)
-        for edge in graph.edges([number])
-        for other in (edge.a, edge.b)
-        if other not in new and other in rows
-    ]
-    return min(found)[1] if found else None
-
-
-def said_of(session: Session, changed: Mapping[int, PageRow]) -> Said:
-    """What people said of pairs of pages that are here."""
-    told = session.feedback()
-    if not told:
-        return Said(set(), set())
-    ids = {page for each in told for page in (each.a, each.b)}
-    numbers = {page: row.number for page, row in session.known(sorted(ids)).items()}
-    numbers |= {row.id: number for number, row in changed.items() if row.id in ids}
-    together: Pairs = set()
-    apart: Pairs = set()
-    for each in told:
-        if each.a in numbers and each.b in numbers:
-            a, b = sorted((numbers[each.a], numbers[each.b]))
-            (together if each.duplicate else apart).add((a, b))
-    return Said(together, apart)

@@ -61,12 +61,12 @@ class Plan:
     stale: list[int]  # those of stored pages with new features
     pages: pa.RecordBatch  # the new pages
     features: pa.RecordBatch  # of the new and then the stale pages
-    keys: Keys
+    keys: Keys  # that the pages whose features are new are found by
     sites: Sites
     edges: list[Edge]
     evidence: dict[tuple[int, int], str]  # of the pairs in `edges`
     groups: list[list[int]]
-    cooled: list[tuple[int, int]] = field(default_factory=list)
+    forgotten: list[tuple[int, int]] = field(default_factory=list)  # hot keys of stored pages
     state: StoredState | None = None
     survey: pa.RecordBatch | None = None  # of all pages, where it is made anew
     surveyed: int = 0
@@ -98,7 +98,6 @@ def make_plan(
     numbers = np.array([*fresh, *stale], np.int64)
     features = method.features(batch, survey)
     keys = keys_of(method, features, numbers)
-    own = gone.union(numbers.tolist())
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
     )
@@ -121,7 +120,7 @@ def make_plan(
         plan.state = StoredState(session)
         _decide_in_order(method, session, plan)
     else:
-        _judge_candidates(method, session, plan, at_hand, own)
+        _judge_candidates(method, session, plan, at_hand, gone)
     plan.groups, others = group_pages(
         method,
         session,
@@ -242,17 +241,19 @@ def _judge_candidates(
     session: Session,
     plan: Plan,
     at_hand: PageFeatures,
-    own: set[int],
+    gone: set[int],
 ) -> None:
     if method.compares_all:
         stored = [row.number for row in session.pages_after(0, method.options.maximum_pages + 1)]
-        pairs = all_pairs(method, [n for n in stored if n not in own], plan.numbers)
+        outdated = gone.union(plan.stale)
+        left, right = all_pairs(method, [n for n in stored if n not in outdated], plan.numbers)
     else:
-        pairs = candidates(method, session, plan.keys, own)
-        plan.cooled = pairs.cooled
-    left, right = pairs.left.tolist(), pairs.right.tolist()
-    if left:
-        keep_edges(plan, left, right, at_hand.judge(left, right))
+        pairs = candidates(method, session, plan.keys, [*plan.stale, *plan.fresh], gone)
+        left, right = pairs.left, pairs.right
+        plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
+    if left.size:
+        pair = left.tolist(), right.tolist()
+        keep_edges(plan, *pair, at_hand.judge(*pair))
 
 
 def keep_edges(
@@ -312,7 +313,7 @@ def apply_plan(
     naming = name_clusters(session, plan.groups, plan.rows, at)
     _forget_keys(method, session, plan.stale)
     session.drop_edges(plan.stale)
-    session.drop_keys(plan.cooled)
+    session.drop_keys(plan.forgotten)
     session.put_pages([_placed(plan.rows[number], naming) for number in plan.fresh])
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale

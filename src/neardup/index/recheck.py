@@ -12,7 +12,8 @@ import pyarrow as pa
 from neardup.index import sites
 from neardup.index.answers import Rechecked, now
 from neardup.index.candidates import REJECTED, keys_of, pack, pack_rows, unpack
-from neardup.index.groups import cluster, said_of
+from neardup.index.components import said_of
+from neardup.index.groups import cluster
 from neardup.index.names import name_clusters
 from neardup.index.plan import sisters_of
 from neardup.index.removal import rebuild_state

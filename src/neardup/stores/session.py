@@ -70,11 +70,17 @@ class Session:
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
         return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
-    def firsts_of(self, clusters: Sequence[int]) -> dict[int, int]:
-        """The page of each cluster that came first. A great cluster is not read for it."""
+    def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
+        """The page of each cluster that came first, those in `without` aside.
+
+        A great cluster is not read for it.
+        """
         first = "SELECT min(number) FROM pages WHERE pages.cluster = clusters.cluster"
+        if without:
+            first += " AND NOT number IN (?*)"
         sql = f"SELECT cluster, ({first}) FROM clusters WHERE cluster IN (?*) AND size > 0"
-        return dict(self._db.rows(sql, list(clusters)))
+        rows = self._db.rows(sql, *([list(without)] if without else []), list(clusters))
+        return {cluster: number for cluster, number in rows if number is not None}
 
     def count_pages(self) -> int:
         """How many pages are here."""

@@ -1,0 +1,172 @@
+"""Components: pages that verified pairs connect, directly or through others.
+
+The pairs are those in the store, with those of a batch in place of what it has changed, and with
+what people have said about pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from neardup.stores.records import Edge, PageRow
+from neardup.stores.session import Session
+
+MOST_PAGES = 200  # in a component that is clustered anew; a greater one is great
+
+Pairs = set[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What people said of pairs of pages, by number, smaller first."""
+
+    together: Pairs
+    apart: Pairs
+
+    def joining(self, edges: Iterable[Edge], joins: frozenset[str]) -> list[Edge]:
+        """The pairs that join: those that people put together, and of the others those that the
+        method joins, unless people told them apart.
+        """
+        found = [
+            edge
+            for edge in edges
+            if (pair := (edge.a, edge.b)) in self.together
+            or (edge.relation in joins and pair not in self.apart)
+        ]
+        known = {(edge.a, edge.b) for edge in found}
+        return found + [Edge(a, b, "near", 1.0) for a, b in sorted(self.together - known)]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The stored pairs that join, with those of a batch in place of what it has changed."""
+
+    session: Session
+    joins: frozenset[str]
+    new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
+    void: set[int]  # pages whose stored pairs do not hold any more
+    said: Said
+
+    @cached_property
+    def _new_of(self) -> dict[int, list[Edge]]:
+        pairs: dict[int, list[Edge]] = {}
+        for edge in self.new:
+            pairs.setdefault(edge.a, []).append(edge)
+            pairs.setdefault(edge.b, []).append(edge)
+        return pairs
+
+    def edges(self, numbers: Iterable[int]) -> list[Edge]:
+        """The pairs that join, of these pages, each once."""
+        wanted = set(numbers)
+        stored = [
+            edge
+            for edge in self.session.edges(sorted(wanted))
+            if edge.a not in self.void and edge.b not in self.void
+        ]
+        fresh = {edge for number in wanted for edge in self._new_of.get(number, ())}
+        found = self.said.joining([*stored, *fresh], self.joins)
+        return [edge for edge in found if edge.a in wanted or edge.b in wanted]
+
+
+@dataclass
+class Component:
+    """Pages that verified pairs connect. Of a great one, not all pages and pairs are known."""
+
+    pages: set[int]
+    edges: dict[tuple[int, int], Edge] = field(default_factory=dict)
+    great: bool = False
+
+    def would_be_great(self, others: Sequence[Component]) -> bool:
+        """Whether this component is great together with others."""
+        return len(self.pages) + sum(len(each.pages) for each in others) > MOST_PAGES or any(
+            each.great for each in (self, *others)
+        )
+
+    def absorb(self, other: Component) -> None:
+        """Take over all that another component has."""
+        self.pages |= other.pages
+        self.edges |= other.edges
+        self.great |= other.great
+
+
+class Components:
+    """The components of a graph as far as they have been explored, by page.
+
+    Each is explored by itself, up to `MOST_PAGES` pages: what it is does not depend on what else
+    is explored with it.
+    """
+
+    def __init__(self, graph: Graph, great: Set[int], without: Set[int] = frozenset()) -> None:
+        """`great` are pages of clusters known to be great; those in `without` are left out."""
+        self._graph = graph
+        self._great = great
+        self._without = without
+        self._of: dict[int, Component] = {}
+
+    def __getitem__(self, page: int) -> Component:
+        return self._of[page]
+
+    def every(self) -> list[Component]:
+        """All components, in the order of their smallest pages."""
+        return sorted({id(c): c for c in self._of.values()}.values(), key=lambda c: min(c.pages))
+
+    def explore(self, seeds: Iterable[int]) -> None:
+        """Follow the pairs from these pages on."""
+        frontier = set(seeds) - self._of.keys()
+        for page in frontier:
+            self.enter(page)
+        while frontier := {page for page in frontier if not self._of[page].great}:
+            reached: set[int] = set()
+            for edge in self._graph.edges(frontier):
+                if {edge.a, edge.b} & self._without:
+                    continue
+                for page in {edge.a, edge.b} - self._of.keys():
+                    self.enter(page)
+                    reached.add(page)
+                self.join(edge)
+            frontier = reached
+
+    def join(self, edge: Edge) -> Component:
+        """Make one component of the two that a pair connects."""
+        one, other = self._of[edge.a], self._of[edge.b]
+        if (edge.a, edge.b) in one.edges:
+            return one  # it was met from its other end
+        if one is not other:
+            if len(one.pages) < len(other.pages):
+                one, other = other, one
+            one.absorb(other)
+            self._of.update(dict.fromkeys(other.pages, one))
+        one.edges[edge.a, edge.b] = edge
+        one.great |= len(one.pages) > MOST_PAGES
+        return one
+
+    def enter(self, page: int) -> Component:
+        """A page that no pair connects, so far."""
+        self._of[page] = Component({page}, great=page in self._great)
+        return self._of[page]
+
+
+def in_great_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
+    """The pages whose cluster alone makes their component great: it need not be explored."""
+    clusters = sorted({row.cluster for row in rows.values() if row.cluster})
+    great = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
+    return {number for number, row in rows.items() if row.cluster in great}
+
+
+def said_of(session: Session, changed: Mapping[int, PageRow]) -> Said:
+    """What people said of pairs of pages that are here."""
+    told = session.feedback()
+    if not told:
+        return Said(set(), set())
+    ids = {page for each in told for page in (each.a, each.b)}
+    numbers = {page: row.number for page, row in session.known(sorted(ids)).items()}
+    numbers |= {row.id: number for number, row in changed.items() if row.id in ids}
+    together: Pairs = set()
+    apart: Pairs = set()
+    for each in told:
+        if each.a in numbers and each.b in numbers:
+            a, b = sorted((numbers[each.a], numbers[each.b]))
+            (together if each.duplicate else apart).add((a, b))
+    return Said(together, apart)

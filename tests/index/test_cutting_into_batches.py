@@ -1,0 +1,122 @@
+"""However a stream of pages is cut into batches, the clusters are the same."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index_checks import check_whole, groups
+from neardup import Index, RawPage, html_page
+from neardup.index import candidates, components
+
+METHODS = ["own-text", "exact", "simhash", "minhash"]
+MANY = 20_000
+WORDS = [f"{start}{end}" for start in "bcdfghklmnprst" for end in ("arin", "olet", "umek", "ivas")]
+
+
+def article(family: int) -> list[str]:
+    """The sentences of a family of pages; no two families share one."""
+    chosen = random.Random(family)
+    return [" ".join(chosen.choices(WORDS, k=14)) + "." for _ in range(12)]
+
+
+def page(
+    number: int, host: str, sentences: Sequence[str], *, menu: str = "", note: str = ""
+) -> RawPage:
+    body = "".join(f"<p>{sentence}</p>" for sentence in [*sentences, note] if sentence)
+    html = f"<title>{sentences[0]}</title><body><nav>{menu}</nav><article>{body}</article>"
+    return html_page(html, id=f"p{number:05d}", url=f"http://{host}/{number}")
+
+
+def near_copy(number: int, family: int, edit: int) -> RawPage:
+    """A page of a family on a host of its own; with `edit` > 0 one of its sentences is changed."""
+    sentences = article(family)
+    if edit:
+        sentences[edit % len(sentences)] = f"Edited for the {edit} time by hand."
+    return page(number, f"h{number}.example", sentences)
+
+
+def sister(number: int, topic: int) -> RawPage:
+    """A page of one site, under the site's menu, with text of its own."""
+    menu = "".join(f"<a href='/{n}'>Section {n} of our paper</a>" for n in range(6))
+    return page(number, "sisters.example", article(1_000 + topic), menu=menu)
+
+
+def bridge(number: int, left: int, right: int) -> RawPage:
+    """Half of one family's text and half of another's."""
+    return page(number, f"b{number}.example", [*article(left)[:7], *article(right)[5:]])
+
+
+contents = st.one_of(
+    st.tuples(st.just(near_copy), st.integers(0, 2), st.integers(0, 3)),
+    st.tuples(st.just(sister), st.integers(0, 3)),
+    st.tuples(st.just(bridge), st.integers(0, 2), st.integers(0, 2)),
+)
+
+
+def added(pages: Sequence[RawPage], method: str, cuts: Sequence[int]) -> set[frozenset[str]]:
+    """The clusters when the pages come in batches that end at these cuts."""
+    with Index.open("memory://", method) as index:
+        for start, end in zip([0, *cuts], [*cuts, len(pages)], strict=True):
+            index.add_many(pages[start:end])
+        check_whole(index)
+        return groups(index)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("bound", [3, components.MOST_PAGES])
+@settings(max_examples=15, deadline=None)
+@given(st.lists(contents, min_size=2, max_size=16), st.data())
+def test_any_cutting(
+    method: str, bound: int, drawn: list[tuple[object, ...]], data: st.DataObject
+) -> None:
+    pages = [make(number, *values) for number, (make, *values) in enumerate(drawn)]  # type: ignore[operator]
+    cuts = data.draw(st.lists(st.integers(0, len(pages)), max_size=4).map(sorted))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(components, "MOST_PAGES", bound)
+        if bound < components.MOST_PAGES:
+            patch.setattr(candidates, "MOST_CANDIDATES", bound)
+            patch.setattr(candidates, "HOT", 2 * bound)
+            patch.setattr(candidates, "REACH", bound)
+        one_by_one = added(pages, method, range(1, len(pages)))
+        assert added(pages, method, cuts) == one_by_one
+        assert added(pages, method, []) == one_by_one
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [1, 64, 201, 256])
+def test_copies_in_batches(method: str, size: int) -> None:
+    pages = [near_copy(number, 1, 0) for number in range(300)]
+    with Index.open("memory://", method) as index:
+        answers = []
+        for start in range(0, len(pages), size):
+            answers += index.add_many(pages[start : start + size])
+        assert [answer.duplicate for answer in answers] == [False] + [True] * 299
+        assert len(groups(index)) == 1
+        check_whole(index)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_many_copies_at_linear_cost(method: str) -> None:
+    with Index.open("memory://", method) as index:
+        seconds = []
+        for start in range(0, MANY, 2_000):
+            began = time.process_time()
+            pages = (
+                page(number, f"h{number}.example", article(1), note=f"Page {number}.")
+                if method in ("own-text", "minhash")
+                else near_copy(number, 1, 0)
+                for number in range(start, start + 2_000)
+            )
+            answers = index.add_many(pages)
+            seconds.append(time.process_time() - began)
+            assert sum(not answer.duplicate for answer in answers) == (start == 0)
+        assert len(groups(index)) == 1
+        assert min(seconds[-3:]) < 2 * min(seconds[1:4]), (
+            "the cost of a page grows with the cluster"
+        )
