@@ -1,4 +1,7 @@
-"""A run that is killed at any moment and resumed gives the bytes of an undisturbed one."""
+"""A run that is killed at any moment and resumed gives the bytes of an undisturbed one.
+
+What it had finished is not computed again: the parts it has listed stay the files they were.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import neardup
+from neardup.local.run import Silent
 from sample_pages import long_html, write_jsonl
 
 pytestmark = pytest.mark.slow
@@ -40,19 +46,69 @@ def write_pages(path: Path) -> Path:
     return write_jsonl(path, [*pages, {"id": "p1", "html": "again"}, {"id": "empty"}])
 
 
+def finished_parts(out: Path) -> dict[str, tuple[int, int]]:
+    """The parts listed in the work folder of a run, by name: which file each is, and since when.
+
+    A part that is computed again is a new file, even where its bytes are the same.
+    """
+    work = out.parent / f".{out.name}.work"
+    found = {}
+    for manifest in work.rglob("manifest.jsonl"):
+        for line in manifest.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                part = manifest.parent / f"{json.loads(line)['number']:09d}.arrow"
+                stat = part.stat()
+                found[str(part.relative_to(work))] = (stat.st_ino, stat.st_mtime_ns)
+    return found
+
+
+class Watched(Silent):
+    """Keeps what the work folder holds when the last stage begins; later it is gone."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.parts: dict[str, tuple[int, int]] = {}
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.parts = finished_parts(self.out)
+
+
+def killed_run(pages: Path, out: Path, when: Callable[[], bool]) -> dict[str, tuple[int, int]]:
+    """Start a run, kill it at once when `when` is true (or it is done); what it had finished."""
+    process = subprocess.Popen(command(pages, out), stderr=subprocess.DEVNULL)
+    while process.poll() is None and not when():
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return finished_parts(out)
+
+
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_kill_and_resume(tmp_path: Path, undisturbed: tuple[Path, Path, float], seed: int) -> None:
     pages, whole, seconds = undisturbed
     out = tmp_path / "out"
-    process = subprocess.Popen(command(pages, out), stderr=subprocess.DEVNULL)
-    time.sleep(random.Random(seed).uniform(0.2, 1.0) * seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    moment = time.monotonic() + random.Random(seed).uniform(0.2, 1.0) * seconds
+    killed_run(pages, out, lambda: time.monotonic() > moment)
     memory = "20MB" if seed % 2 else "4GB"  # a run that died may be given other means
     again = command(pages, out, "--resume", "--memory", memory)
     subprocess.run(again, check=True, capture_output=True)
     assert result(out) == result(whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+@pytest.mark.parametrize("stage", ["pages", "features", "verdicts"])
+def test_finished_parts_are_not_computed_again(
+    tmp_path: Path, undisturbed: tuple[Path, Path, float], stage: str
+) -> None:
+    pages, whole, _ = undisturbed
+    out = tmp_path / "out"
+    manifest = tmp_path / ".out.work" / stage / "manifest.jsonl"
+    before = killed_run(pages, out, lambda: manifest.exists() and manifest.stat().st_size > 0)
+    assert any(name.startswith(f"{stage}/") for name in before)
+    watched = Watched(out)
+    neardup.dedup(str(pages), out, resume=True, progress=watched)
+    assert {name: watched.parts[name] for name in before} == before
+    assert result(out) == result(whole)
 
 
 @pytest.fixture(scope="module")
