@@ -1,11 +1,11 @@
-"""A spider that keeps one page of each text, and does not walk into crawl traps.
+"""A spider that keeps one page of each text and stays out of crawl traps.
 
     pip install 'neardup[scrapy]'
     scrapy runspider examples/near_duplicate_spider.py -a start=https://example.org/ -O pages.jsonl
 
-It stays on the hosts that it starts from. What it has seen is in crawl.db: stop it and start it
-again, or start several at once, and no text is taken twice. A setting is changed with -s, as in
--s NEARDUP_ACTION=flag; all of them are in docs/crawling.md.
+It stays on the hosts it starts from. The pages seen so far are in crawl.db: stop and restart
+the spider, or run several at once, and no text is kept twice. Change settings with -s, as in
+-s NEARDUP_ACTION=flag; docs/crawling.md lists them all.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from scrapy.linkextractors import LinkExtractor
 
 
 class NearDuplicateSpider(scrapy.Spider):
-    """Follows every link of the hosts that it starts from."""
+    """Follows every link on the hosts it starts from."""
 
     name = "near-duplicates"
     links = LinkExtractor()
-    custom_settings = {  # noqa: RUF012 - as Scrapy has it
+    custom_settings = {  # noqa: RUF012 - Scrapy's convention
         "SPIDER_MIDDLEWARES": {"neardup.integrations.scrapy.NeardupSpiderMiddleware": 45},
         "ITEM_PIPELINES": {"neardup.integrations.scrapy.NeardupPipeline": 50},
         "NEARDUP_STORE": "sqlite:///crawl.db",
@@ -35,7 +35,7 @@ class NearDuplicateSpider(scrapy.Spider):
         self.allowed_domains = [urlsplit(url).hostname or "" for url in self.start_urls]
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """The page as an item, and its links."""
+        """Yield the page as an item, and its links."""
         if not isinstance(response, HtmlResponse):
             return
         yield {"url": response.url, "title": response.css("title::text").get("").strip()}

@@ -1,8 +1,8 @@
-"""A Spark job: find the duplicates of a crawl, and count what is kept of each host.
+"""A Spark job: find the duplicates in a crawl, and count the pages kept per host.
 
     spark-submit --master spark://host:7077 examples/spark_job.py 'crawl/*.warc.gz' result
 
-Without arguments it makes some pages and takes the cores of this machine:
+Without arguments it generates some pages and uses the cores of this machine:
 
     python examples/spark_job.py
 """
@@ -24,11 +24,11 @@ from neardup.spark.pipeline import dedup
 
 
 def main(pages: str, out: str) -> None:
-    spark = SparkSession.builder.appName("duplicates of a crawl").getOrCreate()
-    result = dedup(pages, out)  # in the session that is active
+    spark = SparkSession.builder.appName("duplicates in a crawl").getOrCreate()
+    result = dedup(pages, out)  # in the active session
     print(result.summary["counts"])
 
-    # The result is Parquet: go on with it in the same job.
+    # The result is Parquet, so the same job can go on with it.
     clusters = spark.read.parquet(f"{out}/clusters.parquet")
     host = f.parse_url(f.col("url"), f.lit("HOST")).alias("host")
     kept = clusters.groupBy(host).agg(f.count("*").alias("pages"), f.count_if("kept").alias("kept"))

@@ -22,7 +22,7 @@ OptionsClass = TypeVar("OptionsClass")
 def option(
     default: Any, about: str, *, minimum: float | None = None, maximum: float | None = None
 ) -> Any:
-    """A dataclass field with its description and its range."""
+    """A dataclass field with a description and a range."""
     return dataclasses.field(
         default=default, metadata={"help": about, "minimum": minimum, "maximum": maximum}
     )
@@ -30,7 +30,7 @@ def option(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptionInfo:
-    """One option as help texts and `neardup methods` show it."""
+    """One option, as help texts and `neardup methods` show it."""
 
     name: str
     type: str
@@ -65,7 +65,7 @@ def describe_options(cls: type) -> tuple[OptionInfo, ...]:
 def build_options(
     cls: type[OptionsClass], values: Mapping[str, object], *, owner: str
 ) -> OptionsClass:
-    """An instance of `cls` from `values`; text is read as the field's type."""
+    """An instance of `cls` from `values`; strings are converted to the field's type."""
     infos = {info.name: info for info in describe_options(cls)}
     read: dict[str, object] = {}
     for raw_name, value in values.items():
@@ -126,7 +126,7 @@ def _check_range(info: OptionInfo, value: float, owner: str) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dictionary, or an error that says where it is wrong."""
+    """A TOML file as a dictionary; the error for a bad one says where it is wrong."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

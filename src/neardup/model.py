@@ -1,4 +1,4 @@
-"""The words of neardup as plain frozen records. Imports nothing of ours."""
+"""The data model: frozen dataclasses and enums. Imports no other module of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Relation(StrEnum):
-    """What the left page of a pair is to the right one."""
+    """The relation of the left page of a pair to the right one."""
 
     SAME = "same"
     NEAR = "near"
@@ -17,7 +17,7 @@ class Relation(StrEnum):
     CONTAINED = "contained"
     OVERLAP = "overlap"
     DIFFERENT = "different"
-    UNDECIDED = "undecided"  # too little text to tell: never merged
+    UNDECIDED = "undecided"  # too little text to decide; never merged
 
     @property
     def reverse(self) -> Relation:
@@ -29,7 +29,7 @@ _REVERSED = {Relation.CONTAINS: Relation.CONTAINED, Relation.CONTAINED: Relation
 
 
 class BlockKind(IntEnum):
-    """What a block is in its page; the number is what Arrow columns hold."""
+    """The role of a block in its page; Arrow columns hold the number."""
 
     TEXT = 0  # loose text, a div
     PARAGRAPH = 1
@@ -43,7 +43,7 @@ class BlockKind(IntEnum):
 
 
 class Region(IntEnum):
-    """The part of the page, as its markup names it, that a block stands in."""
+    """The part of the page, according to its markup, that holds a block."""
 
     BODY = 0
     MAIN = 1  # main or article
@@ -58,10 +58,10 @@ class SkipReason(StrEnum):
 
     UNREADABLE = "unreadable"  # the file cannot be opened or read
     TRUNCATED = "truncated"  # the stream ends in the middle of a record
-    BAD_RECORD = "bad-record"  # a WARC record or archive member that makes no sense
+    BAD_RECORD = "bad-record"  # a malformed WARC record or archive member
     BAD_JSON = "bad-json"  # not JSON, or not an object
     NO_CONTENT = "no-content"  # neither html nor text
-    EMPTY = "empty"  # content of no bytes
+    EMPTY = "empty"  # no bytes of content
     NOT_HTML = "not-html"  # an image, a stylesheet, a DNS record ...
     HTTP_STATUS = "http-status"  # a redirect or an error page
     TOO_LARGE = "too-large"  # above the page limit, also after decompression
@@ -71,7 +71,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a record was read: `record` counts from 0 within the file."""
+    """Where a record was read from; `record` counts from 0 within the file."""
 
     path: str
     record: int = 0
@@ -79,7 +79,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record that was not taken, and why."""
+    """A record that did not become a page, and why."""
 
     source: Source
     reason: SkipReason
@@ -89,11 +89,11 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class RawPage:
-    """A page as a reader gives it: bytes, and what the transport said about them.
+    """A page as it was read: its bytes and the metadata of the transport.
 
-    `again` is the id to take when another page has `id` already (a recrawl in a WARC); without
-    one, the later page is skipped. `original` is the record in the form it came in, kept only
-    when a reader is asked to (for writing kept pages).
+    `again` is the alternative id if another page already has `id` (a recrawl in a WARC); without
+    one, the later page is skipped. `original` is the record as it was read, kept only on request
+    (to write kept pages).
     """
 
     id: str
@@ -104,13 +104,13 @@ class RawPage:
     again: str = ""
     title: str = ""
     time: datetime | None = None  # always with a time zone
-    charset: str = ""  # as the HTTP header names it; may lie
+    charset: str = ""  # from the HTTP header; may be wrong
     original: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of text that the page sets apart: a paragraph, a heading, a list item, a cell."""
+    """A unit of text in the page: a paragraph, a heading, a list item, a cell."""
 
     text: str
     kind: BlockKind = BlockKind.TEXT
@@ -129,8 +129,8 @@ class Page:
     blocks: tuple[Block, ...]
     canonical_url: str = ""
     time: datetime | None = None
-    language: str = ""  # as the page states it, or by its script; empty when unknown
-    script: str = ""  # the script most letters are in: Latn, Hans ... ; empty without letters
+    language: str = ""  # declared by the page, or from its script; empty if unknown
+    script: str = ""  # of most letters: Latn, Hans ...; empty without letters
     charset: str = ""
     tables: int = 0
     images: int = 0
@@ -140,22 +140,22 @@ class Page:
 
     @property
     def text(self) -> str:
-        """One line a block."""
+        """The text of all blocks, one per line."""
         return "\n".join(block.text for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement on a pair. `similarity` is None when the method could not measure one."""
+    """The verdict on a pair. `similarity` is None if the method could not measure one."""
 
     relation: Relation
     similarity: float | None
-    evidence: dict[str, Any]  # always has "why", in words
+    evidence: dict[str, Any]  # always has "why", a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Pages that are one page to a reader. `name` is the smallest id in it."""
+    """Pages a reader would consider the same. `name` is the smallest id among them."""
 
     name: str
     kept: str

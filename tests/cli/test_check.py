@@ -86,7 +86,7 @@ def test_a_json_line_a_page_says_what_the_index_says(
                 answer.of,
             )
     assert [line["id"] for line in told if line["duplicate"]] == ["a2", "a3", "b2"]
-    assert "7 pages: 3 new, 3 duplicates, 1 with too little text to tell" in err
+    assert "7 pages: 3 new, 3 duplicates, 1 with too little text to decide" in err
 
 
 def test_lines_for_people_with_a_count_at_the_end(
@@ -98,7 +98,7 @@ def test_lines_for_people_with_a_count_at_the_end(
     assert told[0] == "new c1 a1"
     assert told[2] == "same 1.00 c1 a3 of a1"
     assert told[6].startswith("undecided")
-    assert told[-1] == "7 pages: 3 new, 3 duplicates, 1 with too little text to tell"
+    assert told[-1] == "7 pages: 3 new, 3 duplicates, 1 with too little text to decide"
 
 
 def test_a_second_run_knows_the_pages(pages: Path, store: str, neardup: Command) -> None:
@@ -106,7 +106,7 @@ def test_a_second_run_knows_the_pages(pages: Path, store: str, neardup: Command)
     code, second, err = neardup("check", pages, "--store", store, "--json")
     assert code == 0
     assert [line["cluster"] for line in lines(second)] == [line["cluster"] for line in lines(first)]
-    assert "7 of them the store had already" in err
+    assert "7 of them were already in the store" in err
     with Index.open(store) as index:
         assert len(index) == 7
 
@@ -272,7 +272,7 @@ def test_ctrl_c_leaves_what_is_in(piped: Piped, store: str) -> None:
     out, err = piped.process.communicate()
     assert piped.process.returncode in INTERRUPTED
     assert out == ""
-    assert "the pages that were answered are in the store" in err
+    assert "every page answered so far is in the store" in err
     assert "Traceback" not in err
     with Index.open(store) as index:
         assert index.page("http://a.example/1") is not None

@@ -75,9 +75,9 @@ def test_a_method_that_fails_is_told_in_the_results(labelled: Path, tmp_path: Pa
         (["--methods", "magic"], 2, "unknown method 'magic'"),
         (["--methods", "exact:paper"], 2, "exact has no paper preset"),
         (["--methods", "exact:minimum_text=x"], 2, "is not a value of type int"),
-        (["--methods", "two-phase:paper:default"], 2, "one preset at most"),
+        (["--methods", "two-phase:paper:default"], 2, "at most one preset"),
         (["--methods", ","], 2, "name at least one method"),
-        (["nowhere"], 1, "nowhere: a labelled set is a folder"),
+        (["nowhere"], 1, "nowhere is not a directory"),
     ],
 )
 def test_bad_requests_are_told_at_once(

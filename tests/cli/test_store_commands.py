@@ -42,14 +42,14 @@ def test_status_counts_and_weighs(store: str) -> None:
         assert found["bytes"] == index.sizes()
     shown = told("status", "--store", store)
     assert "6 pages of 2 hosts in 3 clusters: 3 duplicates" in shown
-    assert "bytes a page" in shown
+    assert "bytes per page" in shown
 
 
 def test_expire_forgets_what_is_old(store: str) -> None:
-    assert "0 pages forgotten, 6 are left" in told("expire", "--store", store, "--older-than", "1d")
+    assert "0 pages removed, 6 left" in told("expire", "--store", store, "--older-than", "1d")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     shown = told("expire", "--store", store, "--older-than", tomorrow)
-    assert "6 pages forgotten, 0 are left" in shown
+    assert "6 pages removed, 0 left" in shown
 
 
 def test_recheck_judges_again(store: str) -> None:
@@ -79,5 +79,5 @@ def test_ages() -> None:
 
 @pytest.mark.parametrize("text", ["", "30", "d", "-3d", "3 days", "2026-13-01", "9999999d"])
 def test_what_is_no_age(text: str) -> None:
-    with pytest.raises(UsageError, match="is no age"):
+    with pytest.raises(UsageError, match="is not an age"):
         parse_age(text)

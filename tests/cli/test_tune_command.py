@@ -22,29 +22,29 @@ def test_thresholds_are_chosen_and_dedup_takes_them(tmp_path: Path) -> None:
     config = tmp_path / "tuned.toml"
     done = neardup("tune", tmp_path / "set", "--method", "edit-distance", "--out", config)
     assert done.returncode == 0, done.stderr
-    assert "on labels held out: precision" in done.stdout
-    assert "handful" not in done.stdout
+    assert "on held-out labels: precision" in done.stdout
+    assert "take this choice as a guess" not in done.stdout
     stored = read_toml(config)
     assert stored["method"] == "edit-distance"
     assert set(stored["options"]) == {"alpha", "beta"}
-    assert "# on labels held out" in config.read_text()
+    assert "# on held-out labels" in config.read_text()
     out = tmp_path / "out"
     assert neardup("dedup", pages, "--out", out, "--config", config).returncode == 0
     summary = json.loads((out / "summary.json").read_text())
     assert summary["options"]["beta"] == stored["options"]["beta"]
 
 
-def test_a_handful_of_pairs_is_called_a_handful(tmp_path: Path) -> None:
+def test_few_labelled_pairs_bring_a_warning(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "pages.jsonl", sample_records())
     (tmp_path / "pairs.csv").write_text("a,b,label\na1,a2,1\na1,c1,0\na2,c1,0\n")
     config = tmp_path / "tuned.toml"
     arguments = ["--method", "word-table", "--precision", "0.98", "--out", config]
     done = neardup("tune", tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
-    assert "only 1 pair of duplicates labelled: that is a handful" in done.stdout
-    assert "only 2 pairs of others labelled: that is a handful" in done.stdout
+    assert "only 1 labelled duplicate pair: too few" in done.stdout
+    assert "only 2 labelled different pairs: too few" in done.stdout
     assert "close = 15, from" in done.stdout  # nothing tells it from others: the default stays
-    assert "handful" in config.read_text()
+    assert "take this choice as a guess" in config.read_text()
 
 
 def test_what_cannot_be_tuned_is_told(tmp_path: Path) -> None:
@@ -58,4 +58,4 @@ def test_what_cannot_be_tuned_is_told(tmp_path: Path) -> None:
     assert "has no duplicates among its labels" in done.stderr
     done = neardup("tune", tmp_path, "--method", "edit-distance", "--precision", "1.2")
     assert done.returncode == 2
-    assert "--precision is above 0 and at most 1" in done.stderr
+    assert "--precision must be above 0 and at most 1" in done.stderr

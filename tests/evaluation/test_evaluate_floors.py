@@ -55,8 +55,8 @@ def test_floors_are_written_and_read_back(tmp_path: Path) -> None:
         ("[a.b]\nf1 = 0.8\nhighest = 0.9\n", "lowered from 0.9 to 0.8 without a reason"),
         ("[a.b]\nf1 = 0.8\nhighest = 0.9\nreason = ' '\n", "without a reason"),
         ("[a.b]\nfloor = 0.8\n", "a floor has f1"),
-        ("[a.b]\nf1 = 80\n", "numbers above 0, up to 1"),
-        ("[a.b]\nf1 = 0.0\n", "numbers above 0, up to 1"),
+        ("[a.b]\nf1 = 80\n", "must be above 0 and at most 1"),
+        ("[a.b]\nf1 = 0.0\n", "must be above 0 and at most 1"),
         ("a = 1\n", "must be a table of methods"),
     ],
 )

@@ -63,7 +63,7 @@ def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
 
 
 def test_bad_requests_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no experiment of a paper for 'exact'"):
+    with pytest.raises(UsageError, match="no paper's experiment for 'exact'"):
         reproduce(["exact"], tmp_path)
-    with pytest.raises(UsageError, match="--fraction is above 0"):
+    with pytest.raises(UsageError, match="--fraction must be above 0"):
         reproduce(None, tmp_path, fraction=0)

@@ -46,9 +46,9 @@ def test_grades_count_from_half_of_the_highest_or_as_asked(tmp_path: Path) -> No
     [
         ("", "has no labels"),
         ("id,article\n", "has no labels"),
-        ("id,cluster\na,1\n", "its columns should be"),
-        ("id,article\na,1\na,2\n", "line 3: 'a' is there a second time"),
-        ("id,article\na,\n", "line 2: 'a' is there without an article"),
+        ("id,cluster\na,1\n", "the columns must be"),
+        ("id,article\na,1\na,2\n", "line 3: 'a' appears twice"),
+        ("id,article\na,\n", "line 2: 'a' has no article"),
         ("a,b,label\nx,y,maybe\n", "line 2: the label 'maybe'"),
         ("a,b,label\nx,y\n", "line 2: the label None"),
         ("a,b,label\nx,x,1\n", "is not a pair of two pages"),
@@ -61,7 +61,7 @@ def test_bad_labels_are_told_with_their_line(text: str, message: str, tmp_path: 
 
 
 def test_a_set_is_a_folder_with_pages_and_labels(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="this is none"):
+    with pytest.raises(InputError, match="is not a directory"):
         read_set(tmp_path / "nowhere")
     with pytest.raises(InputError, match="has no pages"):
         read_set(tmp_path)

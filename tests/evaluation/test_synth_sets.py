@@ -231,7 +231,7 @@ def test_hosts_have_as_many_pages_as_asked() -> None:
     ("changes", "message"),
     [
         ({"pages": 0}, "at least 1 page"),
-        ({"pages_per_host": 0}, "1 page a host"),
+        ({"pages_per_host": 0}, "1 page per host"),
         ({"reprints": 1.0}, "from 0 to 0.9"),
         ({"language": "fr"}, "unknown language 'fr'; there are: en, zh, both"),
         ({"length": "long"}, "unknown length"),

@@ -30,7 +30,12 @@ from neardup.integrations.scrapy.crawl import (
     Traps,
     read_settings,
 )
-from neardup.integrations.scrapy.middleware import MOST, Ledger, page_from_item, page_from_response
+from neardup.integrations.scrapy.middleware import (
+    MOST_ITEMS,
+    Ledger,
+    page_from_item,
+    page_from_response,
+)
 from neardup.model import RawPage, Relation
 from sample_pages import long_html
 
@@ -231,7 +236,7 @@ def test_an_item_goes_by_its_identity() -> None:
 def test_items_that_never_come_are_forgotten() -> None:
     ledger = Ledger()
     finding = Finding(Answer("a", False, "c1"), False, "a")
-    items: list[dict[str, int]] = [{} for _ in range(MOST + 1)]
+    items: list[dict[str, int]] = [{} for _ in range(MOST_ITEMS + 1)]
     for item in items:
         ledger.enter(item, finding)
     assert ledger.take(items[0]) is None
@@ -321,7 +326,7 @@ def test_a_page_passes_when_the_store_fails(
     with caplog.at_level(logging.ERROR):
         assert finish(crawl.look_at(page(0))) is None
     assert stats.counts == {"neardup/errors": 1}
-    assert "http://h0.example/ passes without a check: the disk is full" in caplog.text
+    assert "http://h0.example/ was not checked: the disk is full" in caplog.text
     assert crawl.follows_links_of(None)
     monkeypatch.undo()
     found = finish(crawl.look_at(page(0)))

@@ -1,9 +1,4 @@
-"""Asking the index about pages, in the way that suits where they come from.
-
-The index's answers as they come: JSON lines for programs, lines for people.
-
-Pages on their way to the index, and what was skipped on the way.
-"""
+"""`neardup check` from inputs to printed answers: read pages, look them up, print one line each."""
 
 from __future__ import annotations
 
@@ -33,161 +28,20 @@ from neardup.pages import Limits, read
 from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import chunks
 
-AT_ONCE = 64  # pages of a pipe that are added together, where so many wait
-
-
-def answers_to(
-    pages: Iterable[RawPage], index: Index, *, add: bool, piped: bool, workers: int | None
-) -> Iterator[Answer]:
-    """What the index says of each page, in order, as soon as it is known."""
-    if not add:
-        return map(index.query, pages)
-    if piped:  # whoever writes to the pipe may wait for the answer
-        return chain.from_iterable(map(index.add_many, as_they_come(pages, AT_ONCE)))
-    return index.stream(pages, workers=workers)
-
-
-PATIENCE = 1.0  # seconds before progress is shown
+STANDARD_INPUT = 0  # file descriptor
+PIPE_BATCH = 64  # most pages from a pipe that are added in one batch
+PROGRESS_DELAY = 1.0  # seconds before progress is shown
 HEADINGS = f"{'is':<9} like  {'cluster':<7} page"
 STYLES = {"new": "green", "undecided": "dim"}
-WORDS = {
+PHRASES = {
     Relation.CONTAINS: "contains",
     Relation.CONTAINED: "is contained in",
     Relation.OVERLAP: "overlaps with",
 }
 
 
-def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_json: bool) -> int:
-    """A line a page, and the counts at the end: of JSON lines on standard error.
-
-    Gives how many pages there were. Ctrl-C ends it; what was answered is in the store.
-    """
-    counts: Counter[str] = Counter()
-    show = _json_line if as_json else _line_for_people(out)
-    if out.isatty() and not as_json:
-        print(HEADINGS, file=out)
-    interrupted = False
-    with _progress(out) as advance:
-        try:
-            for answer in answers:
-                print(show(answer), file=out, flush=True)
-                counts.update(_kinds(answer))
-                advance()
-        except KeyboardInterrupt:
-            interrupted = True
-    if as_json:
-        print(f"neardup: {_in_words(counts)}", file=sys.stderr)
-    else:
-        print(_in_words(counts), file=out, flush=True)
-    if skips.by_reason:
-        print(f"neardup: {skips.in_words()}", file=sys.stderr)
-    if interrupted:
-        raise InterruptedRunError("interrupted; the pages that were answered are in the store")
-    return counts["pages"]
-
-
-def _json_line(answer: Answer) -> str:
-    return json.dumps(as_data(answer), ensure_ascii=False)
-
-
-def _line_for_people(out: TextIO) -> Callable[[Answer], str]:
-    """In colour where that is seen."""
-    console = Console(file=out, highlight=False, soft_wrap=True)
-
-    def show(answer: Answer) -> str:
-        with console.capture() as written:
-            console.print(_line(answer), end="")
-        return written.get()
-
-    return show
-
-
-def as_data(answer: Answer) -> dict[str, Any]:
-    """An answer as a JSON object."""
-    return {
-        "id": answer.id,
-        "duplicate": answer.duplicate,
-        "of": answer.of,
-        "cluster": answer.cluster,
-        "relation": answer.relation,
-        "similarity": answer.similarity,
-    }
-
-
-@contextmanager
-def _progress(out: TextIO) -> Iterator[Callable[[], None]]:
-    """A function to call after each page. On a terminal the lines themselves are the progress."""
-    if out.isatty():
-        when_compiling(ProgressLines().compiling)
-        yield lambda: None
-    else:
-        with shown_progress() as progress:
-            yield _Late(progress).advance
-
-
-class _Late:
-    """Progress that shows itself only if the work takes a while."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._started = time.monotonic()
-        self._unshown = 0
-        self._shows = False
-
-    def advance(self) -> None:
-        self._unshown += 1
-        if not self._shows and time.monotonic() - self._started >= PATIENCE:
-            self._shows = True
-            self._progress.stage("check")
-        if self._shows:
-            self._progress.advance(self._unshown)
-            self._unshown = 0
-
-
-def _kinds(answer: Answer) -> list[str]:
-    kinds = ["pages"]
-    if answer.duplicate:
-        kinds.append("duplicates")
-    elif answer.relation is Relation.UNDECIDED:
-        kinds.append("undecided")
-    else:
-        kinds.append("new")
-    return [*kinds, "known"] if answer.known else kinds
-
-
-def _in_words(counts: Counter[str]) -> str:
-    told = f"{counts['pages']:,} pages: {counts['new']:,} new, {counts['duplicates']:,} duplicates"
-    if counts["undecided"]:
-        told += f", {counts['undecided']:,} with too little text to tell"
-    if counts["known"]:
-        told += f"; {counts['known']:,} of them the store had already"
-    return told
-
-
-def _line(answer: Answer) -> Text:
-    word = str(answer.relation) if answer.duplicate else "new"
-    if answer.relation is Relation.UNDECIDED:
-        word = "undecided"
-    similarity = "" if answer.similarity is None else f"{answer.similarity:.2f}"
-    line = Text().append(f"{word:<9}", STYLES.get(word, "yellow"))
-    line.append(f" {similarity:>4}  {answer.cluster or '-':<7} ", "dim")
-    line.append(_plain(answer.id), "bold")
-    if answer.of is not None:
-        how = "of" if answer.duplicate else WORDS.get(answer.relation or Relation.OVERLAP, "near")
-        line.append(f" {how} ", "dim").append(_plain(answer.of))
-    return line
-
-
-def _plain(text: str) -> str:
-    """Ids come from pages: no control sequence of theirs reaches the terminal."""
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
-
-
-STANDARD_INPUT = 0  # its file descriptor
-
-
 class Skips:
-    """Records that were not taken: counted, and the first of each reason told at once."""
+    """Counts skipped records by reason, and reports the first of each reason at once."""
 
     def __init__(self) -> None:
         self.by_reason: Counter[str] = Counter()
@@ -205,61 +59,72 @@ class Skips:
             where = f"{skip.source.path}, record {skip.source.record}"
             print(
                 f"neardup: skipped {where}: {skip.reason}: {skip.detail} "
-                "(more of this kind are only counted)",
+                "(further records with this reason are only counted)",
                 file=sys.stderr,
                 flush=True,
             )
         self.by_reason[skip.reason] += 1
 
     def in_words(self) -> str:
-        """How many, by reason."""
-        told = ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason.most_common())
-        return f"{self.by_reason.total():,} records skipped: {told}"
+        """The counts as a sentence."""
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason.most_common())
+        return f"{self.by_reason.total():,} records skipped: {counts}"
 
 
 def pages_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage]:
-    """The pages of all inputs; those on standard input come last, each when it is there."""
+    """The pages of all inputs. Those on standard input come last, each as soon as it arrives."""
     files = [each for each in inputs if each != "-"]
     records = read(files, limits) if files else iter(())
     if "-" in inputs:
         records = chain(records, _piped(limits))
-    return _told_apart(skips.sift(records))
+    return _with_unique_ids(skips.sift(records))
 
 
 def _piped(limits: Limits) -> Iterator[RawPage | Skip]:
-    """JSON lines of standard input; unbuffered, so that no line waits for the next."""
+    """JSON lines from standard input, unbuffered, so that no line waits for the next."""
     with open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as stream:
         yield from read_lines("-", chunks(stream), limits)
 
 
-def _told_apart(pages: Iterable[RawPage]) -> Iterator[RawPage]:
-    """Pages of one run under ids of their own, where the reader knows another id for them.
+def _with_unique_ids(pages: Iterable[RawPage]) -> Iterator[RawPage]:
+    """Give a page its alternative id (`again`) if this run has already used its first one.
 
-    Two folders may hold the same relative path, and an archive a URL twice. A page without
-    another id is the same page again.
+    Two folders may hold the same relative path, and an archive the same URL twice. A page
+    without an alternative id is an update of the earlier page.
     """
     seen: set[int] = set()
     for page in pages:
         if not page.again:
             yield page
             continue
-        mark = xxhash.xxh3_64_intdigest(page.id.encode("utf-8", "replace"))
-        yield replace(page, id=page.again) if mark in seen else page
-        seen.add(mark)
+        digest = xxhash.xxh3_64_intdigest(page.id.encode("utf-8", "replace"))
+        yield replace(page, id=page.again) if digest in seen else page
+        seen.add(digest)
+
+
+def answers_to(
+    pages: Iterable[RawPage], index: Index, *, add: bool, piped: bool, workers: int | None
+) -> Iterator[Answer]:
+    """The index's answer to each page, in order, as soon as it is known."""
+    if not add:
+        return map(index.query, pages)
+    if piped:  # the writer may wait for an answer before it sends the next page
+        return chain.from_iterable(map(index.add_many, as_they_come(pages, PIPE_BATCH)))
+    return index.stream(pages, workers=workers)
 
 
 def as_they_come(pages: Iterable[RawPage], most: int) -> Iterator[list[RawPage]]:
-    """What has arrived by now: one page where pages are slow to come, up to `most` if quick."""
+    """Batches of the pages that have arrived: one if they arrive slowly, else up to `most`."""
     arrived: Queue[RawPage | Exception | None] = Queue(most)
     Thread(target=_fetch, args=(pages, arrived), daemon=True).start()
     while True:
-        batch = [arrived.get(), *_at_hand(arrived, most - 1)]
-        found = [page for page in batch if isinstance(page, RawPage)]
-        if found:
-            yield found
-        if isinstance(batch[-1], Exception):
-            raise batch[-1]
-        if batch[-1] is None:
+        items = [arrived.get(), *_waiting(arrived, most - 1)]
+        batch = [item for item in items if isinstance(item, RawPage)]
+        if batch:
+            yield batch
+        if isinstance(items[-1], Exception):
+            raise items[-1]
+        if items[-1] is None:
             return
 
 
@@ -267,13 +132,13 @@ def _fetch(pages: Iterable[RawPage], arrived: Queue[RawPage | Exception | None])
     try:
         for page in pages:
             arrived.put(page)
-    except Exception as error:  # told to the one who waits, not to the thread
+    except Exception as error:  # raised again in the consuming thread
         arrived.put(error)
     else:
         arrived.put(None)
 
 
-def _at_hand(
+def _waiting(
     arrived: Queue[RawPage | Exception | None], most: int
 ) -> Iterator[RawPage | Exception | None]:
     for _ in range(most):
@@ -281,3 +146,130 @@ def _at_hand(
             yield arrived.get_nowait()
         except Empty:
             return
+
+
+def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_json: bool) -> int:
+    """Print one line per page, then the counts (on standard error if the lines are JSON).
+
+    Returns the number of pages. Ctrl-C ends it early; pages already answered are in the store.
+    """
+    counts: Counter[str] = Counter()
+    line_of = _json_line if as_json else _text_line(out)
+    if out.isatty() and not as_json:
+        print(HEADINGS, file=out)
+    interrupted = False
+    with _progress(out) as advance:
+        try:
+            for answer in answers:
+                print(line_of(answer), file=out, flush=True)
+                counts.update(_kinds(answer))
+                advance()
+        except KeyboardInterrupt:
+            interrupted = True
+    if as_json:
+        print(f"neardup: {_in_words(counts)}", file=sys.stderr)
+    else:
+        print(_in_words(counts), file=out, flush=True)
+    if skips.by_reason:
+        print(f"neardup: {skips.in_words()}", file=sys.stderr)
+    if interrupted:
+        raise InterruptedRunError("interrupted; every page answered so far is in the store")
+    return counts["pages"]
+
+
+def _json_line(answer: Answer) -> str:
+    return json.dumps(as_data(answer), ensure_ascii=False)
+
+
+def as_data(answer: Answer) -> dict[str, Any]:
+    """An answer as a JSON object."""
+    return {
+        "id": answer.id,
+        "duplicate": answer.duplicate,
+        "of": answer.of,
+        "cluster": answer.cluster,
+        "relation": answer.relation,
+        "similarity": answer.similarity,
+    }
+
+
+def _text_line(out: TextIO) -> Callable[[Answer], str]:
+    """A function that formats an answer for people, in colour if `out` is a terminal."""
+    console = Console(file=out, highlight=False, soft_wrap=True)
+
+    def line_of(answer: Answer) -> str:
+        with console.capture() as written:
+            console.print(_styled(answer), end="")
+        return written.get()
+
+    return line_of
+
+
+def _styled(answer: Answer) -> Text:
+    word = str(answer.relation) if answer.duplicate else "new"
+    if answer.relation is Relation.UNDECIDED:
+        word = "undecided"
+    similarity = "" if answer.similarity is None else f"{answer.similarity:.2f}"
+    line = Text().append(f"{word:<9}", STYLES.get(word, "yellow"))
+    line.append(f" {similarity:>4}  {answer.cluster or '-':<7} ", "dim")
+    line.append(_printable(answer.id), "bold")
+    if answer.of is not None:
+        phrase = PHRASES.get(answer.relation or Relation.OVERLAP, "near")
+        line.append(f" {'of' if answer.duplicate else phrase} ", "dim")
+        line.append(_printable(answer.of))
+    return line
+
+
+def _printable(text: str) -> str:
+    """Ids come from pages: their control sequences must not reach the terminal."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+def _kinds(answer: Answer) -> list[str]:
+    kinds = ["pages"]
+    if answer.duplicate:
+        kinds.append("duplicates")
+    elif answer.relation is Relation.UNDECIDED:
+        kinds.append("undecided")
+    else:
+        kinds.append("new")
+    return [*kinds, "known"] if answer.known else kinds
+
+
+def _in_words(counts: Counter[str]) -> str:
+    words = f"{counts['pages']:,} pages: {counts['new']:,} new, {counts['duplicates']:,} duplicates"
+    if counts["undecided"]:
+        words += f", {counts['undecided']:,} with too little text to decide"
+    if counts["known"]:
+        words += f"; {counts['known']:,} of them were already in the store"
+    return words
+
+
+@contextmanager
+def _progress(out: TextIO) -> Iterator[Callable[[], None]]:
+    """A function to call after each page. On a terminal the lines themselves show progress."""
+    if out.isatty():
+        when_compiling(ProgressLines().compiling)
+        yield lambda: None
+    else:
+        with shown_progress() as progress:
+            yield _Late(progress).advance
+
+
+class _Late:
+    """Progress that is shown only if the work takes longer than `PROGRESS_DELAY`."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._started = time.monotonic()
+        self._unshown = 0
+        self._shows = False
+
+    def advance(self) -> None:
+        self._unshown += 1
+        if not self._shows and time.monotonic() - self._started >= PROGRESS_DELAY:
+            self._shows = True
+            self._progress.stage("check")
+        if self._shows:
+            self._progress.advance(self._unshown)
+            self._unshown = 0

@@ -1,4 +1,4 @@
-"""`neardup check`: is each page new, or a copy, and of what?"""
+"""`neardup check`: report whether each page is new or a duplicate."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def check(
         str,
         typer.Option(
             metavar="URL",
-            help="What has been seen: sqlite:///file.db or postgresql://host/database. "
-            "It is made if it is not there.",
+            help="Store of pages seen so far: sqlite:///file.db or postgresql://host/database. "
+            "Created if it does not exist.",
         ),
     ],
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON line a page, for programs.")
+        bool, typer.Option("--json", help="Print one JSON object per page.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only ask: the store stays as it is.")
+        bool, typer.Option("--dry-run", help="Look pages up without adding them.")
     ] = False,
     method: Annotated[
         str | None,
         typer.Option(
-            help="How to tell duplicates in a new store; see 'neardup methods'. "
-            "[default: own-text, or the store's own]"
+            help="Method of a new store; see 'neardup methods'. "
+            "[default: the store's own; own-text if it is new]"
         ),
     ] = None,
     preset: Preset = None,
@@ -44,22 +44,22 @@ def check(
         bool,
         typer.Option(
             "--no-text",
-            help="A new store keeps no text of pages: it is smaller, but what was decided stays "
-            "as it was, and the review pages show no text.",
+            help="Store no text (new stores only): smaller, but pages cannot be judged again and "
+            "the review pages show no text.",
         ),
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads that parse. [default: all cores]")
+        int | None, typer.Option(min=1, help="Parser threads. [default: all cores]")
     ] = None,
     max_page_size: Annotated[
-        str, typer.Option(help="Larger pages are skipped and counted.")
+        str, typer.Option(help="Skip pages larger than this, and count them.")
     ] = "20MB",
 ) -> None:
-    """Tell of each page whether it is new, or a copy of what the store has seen, and remember it.
+    """Report whether each page is new or a duplicate of a stored one, and add it to the store.
 
-    A page is known by its id, or else its URL: adding it again with the same content changes
-    nothing, with other content it takes the place of the earlier one. When an answer is printed,
-    the page is in the store. Pages on standard input are answered as they come.
+    Pages are identified by id, or by URL if there is none. Adding a page again with the same
+    content changes nothing; with other content it replaces the earlier version. A page is in the
+    store once its answer is printed. Pages on standard input are answered as they arrive.
     """
     from neardup.cli.answers import (  # noqa: PLC0415
         Skips,
@@ -84,6 +84,6 @@ def check(
         create=not dry_run,
     ) as index:
         answers = answers_to(pages, index, add=not dry_run, piped="-" in inputs, workers=workers)
-        found = show_answers(answers, skips, sys.stdout, as_json=as_json)
-    if not found and "-" not in inputs:
+        count = show_answers(answers, skips, sys.stdout, as_json=as_json)
+    if not count and "-" not in inputs:
         raise InputError(f"no page could be read in {', '.join(inputs)}")

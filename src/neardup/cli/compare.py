@@ -1,41 +1,34 @@
-"""`neardup compare`: what is page A to page B?
-
-`neardup methods`: what there is to choose from.
-"""
+"""`neardup compare` (judge two pages) and `neardup methods` (list the methods)."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neardup.cli.options import Assignments
 
 if TYPE_CHECKING:
-    from neardup.model import Verdict
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
     from neardup.methods.base import Method
-
+    from neardup.model import Verdict
 
 EXAMPLE = "Example:  [bold]neardup compare a.html b.html --method all[/bold]"
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A file that holds one page.")],
-    b: Annotated[str, typer.Argument(help="Another.")],
+    a: Annotated[str, typer.Argument(help="File with one page.")],
+    b: Annotated[str, typer.Argument(help="File with the other page.")],
     method: Annotated[
         str, typer.Option(help="A method's name, or 'all'; see 'neardup methods'.")
     ] = "own-text",
     preset: Annotated[
-        str, typer.Option(help="'paper' takes the paper's rule as printed, without our guards.")
+        str, typer.Option(help="'paper' applies the paper's rule as printed, without our guards.")
     ] = "default",
     set_: Assignments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell what page A is to page B, and why."""
+    """Print the relation of page A to page B, and the evidence for it."""
     from neardup.api import judge_pair, one_page  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import UsageError  # noqa: PLC0415
@@ -45,18 +38,20 @@ def compare(
     if method == "all" and options:
         raise UsageError("--set needs one method: --method NAME")
     pages = one_page(a), one_page(b)
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     for name in REGISTRY if method == "all" else [method]:
         has_preset = method != "all" or bool(method_class(name).paper_preset)
         chosen = make_method(name, options, preset=preset if has_preset else "default")
-        found[name] = judge_pair(chosen, *pages)
+        verdicts[name] = judge_pair(chosen, *pages)
     if as_json:
-        typer.echo(json.dumps([_as_data(*item) for item in found.items()], ensure_ascii=False))
+        typer.echo(
+            json.dumps([_verdict_data(*item) for item in verdicts.items()], ensure_ascii=False)
+        )
     else:
-        _show(found)
+        _show_verdicts(verdicts)
 
 
-def _as_data(name: str, verdict: Verdict) -> dict[str, object]:
+def _verdict_data(name: str, verdict: Verdict) -> dict[str, object]:
     return {
         "method": name,
         "relation": verdict.relation,
@@ -65,7 +60,7 @@ def _as_data(name: str, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _show(found: dict[str, Verdict]) -> None:
+def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
     from rich.console import Console  # noqa: PLC0415 - keeps --help quick
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -73,7 +68,7 @@ def _show(found: dict[str, Verdict]) -> None:
     table = Table()
     for heading in ("method", "A is to B", "similarity", "why"):
         table.add_column(heading, justify="right" if heading == "similarity" else "left")
-    for name, verdict in found.items():
+    for name, verdict in verdicts.items():
         number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
         table.add_row(name, verdict.relation, number, Text(verdict.evidence["why"]))
     Console().print(table)
@@ -83,7 +78,7 @@ METHODS_EXAMPLE = "Example:  [bold]neardup methods --json[/bold]"
 
 
 def methods(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the methods: name, paper, languages, cost, and options with their defaults."""
     from neardup.methods.base import REGISTRY, method_class  # noqa: PLC0415 - keeps --help quick
@@ -92,7 +87,7 @@ def methods(
     if as_json:
         typer.echo(json.dumps([_method_data(cls) for cls in classes], ensure_ascii=False, indent=2))
     else:
-        _show_method(classes)
+        _show_methods(classes)
 
 
 def _method_data(cls: type[Method]) -> dict[str, Any]:
@@ -118,7 +113,7 @@ def _method_data(cls: type[Method]) -> dict[str, Any]:
     }
 
 
-def _show_method(classes: list[type[Method]]) -> None:
+def _show_methods(classes: list[type[Method]]) -> None:
     from rich.console import Console  # noqa: PLC0415 - keeps --help quick
     from rich.table import Table  # noqa: PLC0415
 

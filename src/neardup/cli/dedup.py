@@ -1,9 +1,4 @@
-"""`neardup dedup`: find the duplicates in a crawl or corpus.
-
-`neardup recluster`: another threshold over an earlier result.
-
-`neardup demo`: the main job on the pages that come with the package.
-"""
+"""The batch commands: `neardup dedup`, `recluster` (another threshold) and `demo`."""
 
 from __future__ import annotations
 
@@ -34,42 +29,48 @@ DEFAULTS: Mapping[str, object] = {
     "partitions": None,
 }
 NUMBERS = ("workers", "partitions")
-# What belongs to one engine, with the value it has where nothing is said.
+# Settings that only one engine has.
 ONLY_LOCAL = ("format", "workers", "memory")
 ONLY_SPARK = ("master", "partitions")
 
 
 def dedup(
     inputs: Inputs,
-    out: Annotated[str, typer.Option(help="The folder to write the result to.")],
+    out: Annotated[str, typer.Option(help="Result directory.")],
     engine: Annotated[
         str | None,
         typer.Option(
-            help="local (this machine) or spark (a cluster; same answer). [default: local]"
+            help="local (this machine) or spark (a cluster); both give the same result. "
+            "[default: local]"
         ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="How to tell duplicates; see 'neardup methods'. [default: own-text]"),
+        typer.Option(help="Method; see 'neardup methods'. [default: own-text]"),
     ] = None,
     preset: Preset = None,
     set_: Assignments = None,
     config: Annotated[
-        Path | None, typer.Option(help="A TOML file with these options; the command line wins.")
+        Path | None,
+        typer.Option(help="TOML file with these options; the command line overrides it."),
     ] = None,
     keep: Annotated[
         str | None,
         typer.Option(
-            help="The page to keep of each cluster: longest, first (smallest id), newest, "
+            help="Which page of each cluster to keep: longest, first (smallest id), newest, "
             "oldest or canonical. [default: longest]"
         ),
     ] = None,
     contained: Annotated[
-        bool | None, typer.Option("--contained", help="Join excerpts to what contains them, too.")
+        bool | None,
+        typer.Option("--contained", help="Also cluster excerpts with the page that contains them."),
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", help="jsonl or parquet. [default: jsonl; Spark writes parquet]"),
+        typer.Option(
+            "--format",
+            help="Output format: jsonl or parquet. [default: jsonl; Spark writes parquet]",
+        ),
     ] = None,
     write_kept: Annotated[
         Path | None,
@@ -83,41 +84,40 @@ def dedup(
     against: Annotated[
         str | None,
         typer.Option(
-            help="The result folder of an earlier run: cluster the new pages with its pages, "
+            help="Result directory of an earlier run: cluster the new pages with its pages, "
             "without reading those again."
         ),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="What the run may take; beyond it work spills to disk. [default: 4GB]"),
+        typer.Option(help="Memory limit; work beyond it spills to disk. [default: 4GB]"),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what the run would need.")
+        bool, typer.Option("--dry-run", help="Estimate time and memory, then exit.")
     ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run was.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     max_page_size: Annotated[
-        str | None, typer.Option(help="Larger pages are skipped and counted. [default: 20MB]")
+        str | None,
+        typer.Option(help="Skip pages larger than this, and count them. [default: 20MB]"),
     ] = None,
     master: Annotated[
         str | None,
         typer.Option(
-            help="Spark: where it runs, as spark://host:7077, yarn, k8s://... or local[4]. "
-            "[default: what spark-submit says, or all cores of this machine]"
+            help="Spark master: spark://host:7077, yarn, k8s://... or local[4]. "
+            "[default: the one set by spark-submit, or all cores of this machine]"
         ),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, help="Spark: tasks of a shuffle. [default: Spark chooses]"),
+        typer.Option(min=1, help="Spark: shuffle partitions. [default: Spark chooses]"),
     ] = None,
 ) -> None:
-    """Find the duplicates among the pages of INPUT and write the decisions to a folder.
+    """Find the duplicates among the pages of INPUT and write every decision to a directory.
 
-    The folder gets clusters.jsonl (every page once: its cluster, kept or duplicate of what),
-    pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
+    It holds clusters.jsonl (each page once: its cluster, and what it duplicates unless it is
+    kept), pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
     """
-    given = {
+    arguments = {
         "engine": engine,
         "method": method,
         "preset": preset,
@@ -130,7 +130,7 @@ def dedup(
         "master": master,
         "partitions": partitions,
     }
-    settings, options = merge_settings(config, given, set_ or [])
+    settings, options = merge_settings(config, arguments, set_ or [])
     if settings.pop("engine") == "spark":
         refuse(settings, ONLY_LOCAL, "--engine local")
         if write_kept is not None or resume or dry_run:
@@ -172,7 +172,7 @@ def run_on_spark(
     options: Mapping[str, object],
     against: str | None,
 ) -> None:
-    """The same run on a cluster. There is no report: it is made for what one person can look at."""
+    """The same run on a cluster. It writes no report: the result may be too large for one."""
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
@@ -197,16 +197,16 @@ def run_on_spark(
 
 
 def refuse(settings: dict[str, Any], names: Sequence[str], engine: str) -> None:
-    """Take out what another engine is told; an error if it was said."""
+    """Remove the settings of the other engine; an error if the user set one."""
     for name in names:
         if settings.pop(name) != DEFAULTS[name]:
             raise UsageError(f"--{name} needs {engine}")
 
 
 def merge_settings(
-    config: Path | None, given: Mapping[str, object], assignments: Sequence[str]
+    config: Path | None, arguments: Mapping[str, object], assignments: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, object]]:
-    """The run's settings and the method's options: defaults, then the file, then the command."""
+    """The run's settings and the method's options. Later ones win: defaults, file, command line."""
     from neardup.config import read_toml  # noqa: PLC0415 - keeps --help quick
 
     stored = read_toml(config) if config else {}
@@ -217,14 +217,14 @@ def merge_settings(
     if unknown:
         known = ", ".join(DEFAULTS)
         raise UsageError(f"{config} has no setting {unknown[0]!r}; there are: {known}, [options]")
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in arguments.items() if value is not None}
     settings = {**DEFAULTS, **stored, **chosen}
     check_settings(settings)
     return settings, {**options, **read_assignments(assignments)}
 
 
 def check_settings(settings: Mapping[str, object]) -> None:
-    """Types and choices of what came from a file or the command line."""
+    """Check the types and choices of settings from a file or the command line."""
     for name, default in DEFAULTS.items():
         wanted = int if name in NUMBERS else str if default is None else type(default)
         value = settings[name]
@@ -236,7 +236,7 @@ def check_settings(settings: Mapping[str, object]) -> None:
 
 
 def check_format(name: str) -> Literal["jsonl", "parquet"]:
-    """One of the two."""
+    """The output format by its name; an error for an unknown one."""
     if name == "jsonl":
         return "jsonl"
     if name == "parquet":
@@ -245,7 +245,7 @@ def check_format(name: str) -> Literal["jsonl", "parquet"]:
 
 
 def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
-    """`name=value` texts as a dictionary."""
+    """A list of `name=value` strings as a dictionary."""
     pairs = [text.partition("=") for text in assignments]
     for name, equals, _ in pairs:
         if not (name and equals):
@@ -257,23 +257,30 @@ RECLUSTER_EXAMPLE = "Example:  [bold]neardup recluster result --threshold 0.9 --
 
 
 def recluster(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The result of an earlier run.")],
-    threshold: Annotated[
-        float, typer.Option(help="Pairs join from this similarity on, 0 to 1.", min=0.0, max=1.0)
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Result directory of an earlier run.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write the new result to.")],
+    threshold: Annotated[
+        float,
+        typer.Option(help="Least similarity of a pair in one cluster, 0 to 1.", min=0.0, max=1.0),
+    ],
+    out: Annotated[Path, typer.Option(help="Directory for the new result.")],
     keep: Annotated[
-        str | None, typer.Option(help="The page to keep of each cluster. [default: as before]")
+        str | None, typer.Option(help="Which page of each cluster to keep. [default: as before]")
     ] = None,
     contained: Annotated[
         bool | None,
-        typer.Option("--contained/--no-contained", help="Join excerpts, too. [default: as before]"),
+        typer.Option(
+            "--contained/--no-contained", help="Also cluster excerpts. [default: as before]"
+        ),
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
+    format_: Annotated[
+        str, typer.Option("--format", help="Output format: jsonl or parquet.")
+    ] = "jsonl",
 ) -> None:
-    """Cluster the judged pairs of an earlier result anew, without reading its pages again.
+    """Cluster the judged pairs of an earlier result again, without reading its pages.
 
-    Pairs that were never candidates are not looked for: a threshold far below the method's own
+    Pairs that were never candidates cannot join, so a threshold far below the method's own
     finds little more.
     """
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415
@@ -298,11 +305,9 @@ DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write the result to.")] = Path(
-        "demo-output"
-    ),
+    out: Annotated[Path, typer.Option(help="Result directory.")] = Path("demo-output"),
 ) -> None:
-    """Find the duplicates among some forty bundled pages, English and Chinese, and show them."""
+    """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.report import dedup  # noqa: PLC0415

@@ -1,9 +1,4 @@
-"""`neardup evaluate`: methods measured on labelled sets.
-
-`neardup tune`: a method's thresholds chosen on labelled pages.
-
-`neardup synth`: labelled pages of any size, to measure with.
-"""
+"""Commands that work with labels: `neardup evaluate`, `tune` and `synth`."""
 
 from __future__ import annotations
 
@@ -32,38 +27,41 @@ def evaluate(
         list[Path] | None,
         typer.Argument(
             metavar="SET...",
-            help="Folders with pages (pages.jsonl.zst, .parquet, .warc.gz ...) and truth.csv: "
+            help="Directories with pages (pages.jsonl.zst, .parquet, .warc.gz ...) and truth.csv: "
             "id, article, kind; or a, b and label or grade.",
         ),
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(help="The folder to write the results to.")],
+    out: Annotated[Path, typer.Option(help="Directory for the results.")],
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Methods, with commas between; NAME:paper is the paper's rule as printed, "
-            "NAME:option=value has an option of its own. [default: all]"
+            help="Comma-separated methods. NAME:paper is the paper's rule as printed, "
+            "NAME:option=value sets an option. [default: all]"
         ),
     ] = None,
     duplicate_from: Annotated[
         float | None,
         typer.Option(
-            help="The grade from which a graded pair is a duplicate. "
+            help="Least grade of a duplicate, for graded pairs. "
             "[default: half of the highest grade]"
         ),
     ] = None,
     keep_results: Annotated[
-        bool, typer.Option("--keep-results", help="Leave the result of each run in OUT/runs.")
+        bool, typer.Option("--keep-results", help="Keep the result of each run in OUT/runs.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads of each run. [default: all cores]")
+        int | None, typer.Option(min=1, help="Threads per run. [default: all cores]")
     ] = None,
     floors: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of least F1s: exit code 1 when a method is below its own."),
+        typer.Option(
+            help="TOML file with the least F1 of each method; exit code 1 if one falls below."
+        ),
     ] = None,
     raise_floors: Annotated[
-        bool, typer.Option("--raise-floors", help="Write higher floors where results allow them.")
+        bool,
+        typer.Option("--raise-floors", help="Raise the floors in the file where results allow it."),
     ] = False,
     papers: Annotated[
         bool,
@@ -71,17 +69,19 @@ def evaluate(
     ] = False,
     paper: Annotated[
         list[str] | None,
-        typer.Option(metavar="METHOD", help="Only the experiment of this method's paper."),
+        typer.Option(
+            metavar="METHOD", help="Run only the experiment of this method's paper; repeatable."
+        ),
     ] = None,
     fraction: Annotated[
-        float, typer.Option(help="Share of the papers' numbers of pages, for a quick look.")
+        float, typer.Option(help="Scale down the papers' page counts, for a quick look.")
     ] = 1.0,
 ) -> None:
     """Run methods on labelled sets: precision, recall, F1, B-cubed, adjusted Rand, time, memory.
 
-    The folder gets results.json, results.csv, index.html and charts as PNG and SVG. Each run is
-    a process of its own; one that fails is told in the results. --papers prints the figures of
-    the five papers beside ours, on pages generated at the papers' own scale.
+    Writes results.json, results.csv, index.html, and charts as PNG and SVG. Each run has its own
+    process; a failed run is reported in the results. --papers prints the figures of the five
+    papers beside ours, on as many generated pages as the papers used.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
@@ -93,7 +93,7 @@ def evaluate(
         _papers(paper, out, fraction, sets)
         return
     if not sets:
-        raise UsageError("name a labelled set, or ask for the papers' experiments: --papers")
+        raise UsageError("name a labelled set, or use --papers for the papers' experiments")
     if raise_floors and floors is None:
         raise UsageError("--raise-floors needs the file: --floors FILE")
     before = read_floors(floors) if floors and floors.exists() else {}
@@ -114,33 +114,33 @@ def evaluate(
     for name, scores in results.items():
         _show(name, scores)
     if not charts_possible():
-        typer.echo("no charts: pip install 'neardup[evaluate]' to have them")
+        typer.echo("no charts; they need: pip install 'neardup[evaluate]'")
     typer.echo(f"written to {out}; open {out / 'index.html'}")
     if floors is not None:
-        _hold_to(floors, before, results, write=raise_floors)
+        _check_floors(floors, before, results, write=raise_floors)
 
 
 def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
-    """The papers' experiments, ours beside theirs."""
+    """Run the papers' experiments and print their figures beside ours."""
     from neardup.cli.outcome import show_papers  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
     from neardup.evaluation.papers import reproduce  # noqa: PLC0415
 
     if sets:
-        raise UsageError("the papers' experiments make their own pages: name no SET")
+        raise UsageError("the papers' experiments generate their own pages: name no SET")
     with shown_progress() as progress:
         try:
             rows = reproduce(names, out, fraction=fraction, progress=progress)
         except KeyboardInterrupt:
-            told = f"interrupted; what was measured before is in {out / 'papers.html'}"
-            raise InterruptedRunError(told) from None
+            message = f"interrupted; finished experiments are in {out / 'papers.html'}"
+            raise InterruptedRunError(message) from None
     show_papers(rows)
     typer.echo(f"written to {out}; open {out / 'papers.html'}")
 
 
-def _hold_to(path: Path, before: Floors, results: Results, *, write: bool) -> None:
-    """Tell what is below its floor, and what could be higher."""
+def _check_floors(path: Path, before: Floors, results: Results, *, write: bool) -> None:
+    """Print the floors that could be higher; an error if a method is below its floor."""
     from neardup.evaluation.floors import broken, raised, write_floors  # noqa: PLC0415 - quick --help
 
     after = raised(before, results)
@@ -153,13 +153,13 @@ def _hold_to(path: Path, before: Floors, results: Results, *, write: bool) -> No
         write_floors(path, after)
         typer.echo(f"written to {path}")
     elif higher:
-        typer.echo("these floors could be so high: --raise-floors writes them")
+        typer.echo("these floors can be raised: --raise-floors writes them")
     if lines := broken(before, results):
         raise BrokenFloorError("\n".join(lines))
 
 
 class BrokenFloorError(NeardupError):
-    """A method is below what it has to reach."""
+    """A method scores below its floor."""
 
 
 def _show(name: str, methods: Mapping[str, Mapping[str, Any]]) -> None:
@@ -199,19 +199,19 @@ def tune(
         Path,
         typer.Argument(
             metavar="SET",
-            help="A folder with pages and truth.csv: id, article; or a, b and label or grade.",
+            help="Directory with pages and truth.csv: id, article; or a, b and label or grade.",
         ),
     ],
-    method: Annotated[str, typer.Option(help="The method to tune; see 'neardup methods'.")],
+    method: Annotated[str, typer.Option(help="Method to tune; see 'neardup methods'.")],
     precision: Annotated[
         float | None,
-        typer.Option(help="Find as much as possible at this precision. [default: best F1]"),
+        typer.Option(help="Maximise recall at this precision or better. [default: maximise F1]"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The TOML file to write.")] = Path("tuned.toml"),
+    out: Annotated[Path, typer.Option(help="TOML file to write.")] = Path("tuned.toml"),
     duplicate_from: Annotated[
         float | None,
         typer.Option(
-            help="The grade from which a graded pair is a duplicate. "
+            help="Least grade of a duplicate, for graded pairs. "
             "[default: half of the highest grade]"
         ),
     ] = None,
@@ -219,10 +219,10 @@ def tune(
         int | None, typer.Option(min=1, help="Threads. [default: all cores]")
     ] = None,
 ) -> None:
-    """Choose a method's thresholds on labels, and say how sure the choice is.
+    """Choose a method's thresholds from labels, and report how certain the choice is.
 
-    Every value is tried by a run of the method; the choice is cross-validated over articles or
-    pairs. The file is for 'neardup dedup --config'.
+    Each value is tried with a full run; the choice is cross-validated over articles or pairs.
+    Use the file with 'neardup dedup --config'.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import InterruptedRunError  # noqa: PLC0415
@@ -254,35 +254,35 @@ SYNTH_EXAMPLE = (
 
 
 def synth(
-    pages: Annotated[int, typer.Option(min=1, help="How many pages.")],
-    out: Annotated[Path, typer.Option(help="The folder to write the set to.")],
-    seed: Annotated[int, typer.Option(help="The same seed gives the same pages.")] = 0,
+    pages: Annotated[int, typer.Option(min=1, help="Number of pages.")],
+    out: Annotated[Path, typer.Option(help="Directory for the set.")],
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same pages.")] = 0,
     format_: Annotated[
         str,
         typer.Option("--format", help="jsonl (pages.jsonl.zst), parquet, or warc (pages.warc.gz)."),
     ] = "jsonl",
     language: Annotated[str, typer.Option(help="en, zh or both.")] = "both",
-    length: Annotated[str, typer.Option(help="Of articles: short or normal.")] = "normal",
+    length: Annotated[str, typer.Option(help="Article length: short or normal.")] = "normal",
     texts: Annotated[
-        bool, typer.Option("--texts", help="Plain texts, without site templates.")
+        bool, typer.Option("--texts", help="Write plain texts, without site templates.")
     ] = False,
     reprints: Annotated[
-        float, typer.Option(help="Share of pages that are not the first of their article.")
+        float, typer.Option(help="Share of pages that reprint an earlier one.")
     ] = 0.5,
-    days: Annotated[int, typer.Option(min=1, help="Window of the articles' dates.")] = 30,
+    days: Annotated[int, typer.Option(min=1, help="Days over which articles are dated.")] = 30,
     pages_per_host: Annotated[
         int,
-        typer.Option(min=1, help="On average; a few hosts have many and many have few."),
+        typer.Option(min=1, help="Average pages per host; a few hosts have many, most have few."),
     ] = 8,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes. [default: all cores]")
+        int | None, typer.Option(min=1, help="Worker processes. [default: all cores]")
     ] = None,
 ) -> None:
-    """Write a labelled set of generated pages, English and Chinese: pages and truth.csv.
+    """Generate a labelled set of English and Chinese pages: the pages and truth.csv.
 
-    Articles appear on sites with templates of their own and are reprinted elsewhere: mirrored,
-    edited, trimmed, extended, reflowed, reordered, re-encoded, paginated; excerpts, merged pages
-    and forms with other numbers are traps. truth.csv says which page has which article.
+    Articles appear on sites with their own templates and are reprinted elsewhere: mirrored,
+    edited, trimmed, extended, reflowed, reordered, re-encoded or paginated. Excerpts, merged
+    pages and forms with other numbers are traps. truth.csv names the article of each page.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import InterruptedRunError  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The command line: `neardup COMMAND`. Each command is a small module beside this one."""
+"""The command line, `neardup COMMAND`. The other modules of this package hold the commands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ app.command("synth", epilog=evaluate.SYNTH_EXAMPLE)(evaluate.synth)
 
 
 def run() -> None:
-    """The entry point: one clear line for each error, and the exit code that goes with it."""
+    """The entry point. Errors print one line and set the exit code."""
     try:
         app()
     except NeardupError as error:

@@ -1,4 +1,4 @@
-"""Options that several commands have, told in the same words."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Inputs = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    typer.Option(help="'paper' takes the paper's rule as printed, without our guards."),
+    typer.Option(help="'paper' applies the paper's rule as printed, without our guards."),
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="An option of the method; repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Set an option of the method; repeatable."),
 ]

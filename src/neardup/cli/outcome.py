@@ -1,7 +1,4 @@
-"""What a finished run found, for people.
-
-The papers' experiments as tables in a terminal: ours below theirs.
-"""
+"""Results in the terminal: a run's estimate, counts and clusters; the papers' experiments."""
 
 from __future__ import annotations
 
@@ -27,20 +24,20 @@ def show_needs(
     settings: Mapping[str, Any],
     options: Mapping[str, object],
 ) -> None:
-    """What a run will need, on standard error; a need above the memory allowed is told, too."""
+    """Print the estimated time and memory of a run on standard error."""
     method = make_method(settings["method"], options, preset=settings["preset"])
     needs = estimate(inputs, limits, method, settings["workers"])
     if needs is None:
-        told = "the size of the input cannot be told before it is read"
+        message = "the size of this input is unknown until it is read, so there is no estimate"
     else:
-        told = needs.in_words()
+        message = needs.in_words()
         if needs.memory > settings["memory"]:
-            told += "; that is more than --memory allows"
-    print(f"neardup: {told}", file=sys.stderr)
+            message += "; that is more than --memory allows"
+    print(f"neardup: {message}", file=sys.stderr)
 
 
 def show_outcome(result: Result) -> None:
-    """The counts that matter, and where the files are."""
+    """Print the main counts and the result directory."""
     counts = result.summary["counts"]
     console = Console()
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -68,25 +65,25 @@ def _reasons(result: Result) -> str:
 
 
 def show_clusters(result: Result) -> None:
-    """Every cluster of more than one page, with what each member is to the kept page."""
+    """Print every cluster of two or more pages, with each page's relation to the kept one."""
     rows = {row["id"]: row for row in result.pages()}
-    table = Table(title="Pages that are one page to a reader", title_justify="left")
+    table = Table(title="Pages a reader would consider the same", title_justify="left")
     for heading in ("page", "is", "similarity"):
         table.add_column(heading, justify="right" if heading == "similarity" else "left")
     for cluster in result.clusters():
         if len(cluster.members) == 1:
             continue
-        table.add_row(f"[bold]{_plain(cluster.kept)}[/bold]", "[green]kept[/green]", "")
+        table.add_row(f"[bold]{_escaped(cluster.kept)}[/bold]", "[green]kept[/green]", "")
         for member in cluster.members:
             if member != cluster.kept:
                 row = rows[member]
-                table.add_row(f"  {_plain(member)}", row["relation"], f"{row['similarity']:.2f}")
+                table.add_row(f"  {_escaped(member)}", row["relation"], f"{row['similarity']:.2f}")
         table.add_section()
     Console().print(table)
 
 
-def _plain(text: str) -> str:
-    """Ids come from pages: no markup of theirs is obeyed."""
+def _escaped(text: str) -> str:
+    """Ids come from pages: rich must not read them as markup."""
     return text.replace("[", r"\[")
 
 
@@ -96,10 +93,10 @@ HEADINGS = ("dropped pages", "pairs", "extract", "compare", "seconds", "MB")
 
 
 def show_papers(rows: Sequence[Row]) -> None:
-    """A table an experiment, and where ours falls short."""
+    """Print one table per experiment, then the reasons where our figures fall short."""
     console = Console()
-    for _, some in groupby(rows, key=lambda row: row["experiment"]):
-        console.print(_table(list(some)))
+    for _, group in groupby(rows, key=lambda row: row["experiment"]):
+        console.print(_table(list(group)))
     for why in dict.fromkeys(f"{row['experiment']}: {row['why']}" for row in rows if row["why"]):
         console.print(f"short of the paper, {why}", highlight=False, markup=False)
 
@@ -110,8 +107,8 @@ def _table(rows: Sequence[Row]) -> Table:
     table.add_column("precision / recall", overflow="fold")
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
-    for (pages, texts), some in groupby(rows, key=lambda row: (row["pages"], row["texts"])):
-        trial = list(some)
+    for (pages, texts), group in groupby(rows, key=lambda row: (row["pages"], row["texts"])):
+        trial = list(group)
         claims: Row = next((row["claimed"] for row in trial if row["claimed"]), {})
         table.add_section()
         table.add_row(f"{pages:,} {'texts' if texts else 'pages'}: paper", *_figures(claims))

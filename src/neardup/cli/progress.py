@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, plain lines elsewhere. Always on standard error."""
+"""Progress of a run, on standard error: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WORDS = {
     "parse": "reading and parsing",
     "check": "checking pages",
     "read": "reading stored pages",
-    "identify": "settling ids",
+    "identify": "resolving ids",
     "survey": "surveying the pages",
     "features": "computing features",
-    "earlier": "taking up the earlier result",
+    "earlier": "loading the earlier result",
     "keys": "computing keys",
     "candidates": "finding candidates",
     "judge": "judging pairs",
-    "assign": "placing page by page",
+    "assign": "assigning pages to clusters",
     "cluster": "clustering",
     "write": "writing the result",
     "keep": "writing the kept pages",
@@ -37,60 +37,62 @@ WORDS = {
     "papers": "running the papers' experiments",
     "tune": "trying thresholds",
 }
-COMPILING = "compiling kernels for this machine, once; later runs start at once"
+COMPILING = "compiling kernels for this machine; this happens once"
 
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """Progress for where standard error goes, shown while the block lasts; Ctrl-C ends it."""
+    """Show progress while the block runs; Ctrl-C becomes an `InterruptedRunError`."""
     shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
     when_compiling(shown.compiling)
     try:
         yield shown
     except KeyboardInterrupt:
-        raise InterruptedRunError("interrupted; the same command with --resume goes on") from None
+        raise InterruptedRunError(
+            "interrupted; run the same command with --resume to continue"
+        ) from None
     finally:
         shown.close()
 
 
 class ProgressLines:
-    """A line when a stage begins, and one now and then while it lasts."""
+    """One line when a stage begins, and one every few seconds while it runs."""
 
     def __init__(self) -> None:
         self._name = ""
         self._count = 0
         self._size = 0
-        self._started = self._told = time.monotonic()
-        self._told_compiling = False
+        self._started = self._printed = time.monotonic()
+        self._said_compiling = False
 
     def stage(self, name: str, total: int | None = None) -> None:
         self._name, self._count, self._size = name, 0, 0
-        self._started = self._told = time.monotonic()
-        self._tell(f"{WORDS[name]}{f' ({total:,})' if total else ''}")
+        self._started = self._printed = time.monotonic()
+        self._print(f"{WORDS[name]}{f' ({total:,})' if total else ''}")
 
     def advance(self, count: int, size: int = 0) -> None:
         self._count += count
         self._size += size
-        if time.monotonic() - self._told >= LINE_EVERY:
-            self._told = time.monotonic()
-            rate = self._count / (self._told - self._started)
-            self._tell(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
+        if time.monotonic() - self._printed >= LINE_EVERY:
+            self._printed = time.monotonic()
+            rate = self._count / (self._printed - self._started)
+            self._print(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
 
     def compiling(self, _: str) -> None:
-        if not self._told_compiling:
-            self._told_compiling = True
-            self._tell(COMPILING)
+        if not self._said_compiling:
+            self._said_compiling = True
+            self._print(COMPILING)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close; `ProgressBar` has something."""
 
     @staticmethod
-    def _tell(message: str) -> None:
+    def _print(message: str) -> None:
         print(f"neardup: {message}", file=sys.stderr, flush=True)
 
 
 class ProgressBar:
-    """A bar with pages a second."""
+    """A bar with the rate in pages per second."""
 
     def __init__(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - only on a terminal
@@ -113,7 +115,7 @@ class ProgressBar:
         )
         self._task: TaskID | None = None
         self._started = time.monotonic()
-        self._told_compiling = False
+        self._said_compiling = False
         self._bar.start()
 
     def stage(self, name: str, total: int | None = None) -> None:
@@ -138,6 +140,6 @@ class ProgressBar:
             self._bar.update(self._task, total=done or 1, completed=done or 1)
 
     def compiling(self, _: str) -> None:
-        if not self._told_compiling:
-            self._told_compiling = True
+        if not self._said_compiling:
+            self._said_compiling = True
             self._bar.console.print(COMPILING, style="dim")

@@ -24,39 +24,48 @@ EXAMPLE = (
 
 def serve(
     store: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://host/database.")],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
     tokens: Annotated[
         Path | None,
         typer.Option(
-            help="A file with 'read TOKEN' or 'write TOKEN' a line; also from the environment: "
-            "NEARDUP_READ_TOKENS, NEARDUP_WRITE_TOKENS. Needed unless only this machine can call."
+            help="File with one 'read TOKEN' or 'write TOKEN' per line. The environment variables "
+            "NEARDUP_READ_TOKENS and NEARDUP_WRITE_TOKENS also count. Required unless the "
+            "service listens on this machine only."
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name that the service is called by, as behind a proxy; repeatable."),
+        typer.Option(help="Accepted host name, such as that of a proxy; repeatable."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of a process that read.")] = 4,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Reader threads per process.")] = 4,
     waiting: Annotated[
-        int, typer.Option(min=1, help="Requests under way in a process; more get a 503.")
+        int, typer.Option(min=1, help="Most concurrent requests per process; others get a 503.")
     ] = 256,
-    max_body: Annotated[str, typer.Option(help="Of a request, also decompressed.")] = "64MB",
-    max_page: Annotated[str, typer.Option(help="Of a page.")] = "20MB",
-    max_batch: Annotated[int, typer.Option(min=1, help="Pages in a request.")] = 1_000,
-    memory: Annotated[str, typer.Option(help="For bodies under way in a process.")] = "512MB",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for a request.")] = 60.0,
-    method: Annotated[str | None, typer.Option(help="For a new store. [default: own-text]")] = None,
+    max_body: Annotated[
+        str, typer.Option(help="Largest request body, also after decompression.")
+    ] = "64MB",
+    max_page: Annotated[str, typer.Option(help="Largest page.")] = "20MB",
+    max_batch: Annotated[int, typer.Option(min=1, help="Most pages per request.")] = 1_000,
+    memory: Annotated[str, typer.Option(help="Memory for request bodies, per process.")] = "512MB",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds before a request times out.")
+    ] = 60.0,
+    method: Annotated[
+        str | None, typer.Option(help="Method of a new store. [default: own-text]")
+    ] = None,
     set_: Assignments = None,
     proxies: Annotated[
-        str, typer.Option(help="Addresses of proxies whose X-Forwarded headers count.")
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded headers are trusted.")
     ] = "127.0.0.1",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
-    """Run the index as an HTTP service, with pages where people look at clusters.
+    """Serve the index over HTTP, with an API and pages to review clusters.
 
-    The API is described at /docs, the review pages begin at /. Logs are JSON lines on standard
+    The API documentation is at /docs, the review pages are at /. Logs are JSON lines on standard
     error.
     """
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
@@ -90,18 +99,18 @@ def serve(
 
 
 def _check(settings: Settings, workers: int, method: str | None, options: dict[str, Any]) -> None:
-    """Everything that can be told before the service starts; makes the store if it is new."""
+    """Check all that can be checked before the service starts. Creates a new store."""
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
     from neardup.service.tokens import read_tokens  # noqa: PLC0415
 
     if not read_tokens(settings.token_file, os.environ) and not settings.is_local:
         raise UsageError(
-            f"{settings.host} can be reached from elsewhere: give --tokens FILE, or listen on "
+            f"{settings.host} can be reached from other machines: use --tokens FILE, or listen on "
             "127.0.0.1"
         )
     if settings.store.startswith("memory:") and workers > 1:
-        raise UsageError("a store in memory is not shared: give one worker, or a file")
+        raise UsageError("workers cannot share a store in memory: use one worker, or a file")
     Index.open(settings.store, method, options or None).close()
 
 
@@ -112,7 +121,7 @@ def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None
     from neardup.service.logs import SHARED, log_config  # noqa: PLC0415
 
     os.environ[ENVIRONMENT] = settings.to_json()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # after uvicorn has finished everything
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn has shut down by then
     with tempfile.TemporaryDirectory(prefix="neardup-metrics-") as folder:
         if workers > 1:
             os.environ[SHARED] = folder

@@ -1,4 +1,4 @@
-"""`neardup status`, `expire` and `recheck`: looking after what a crawler has seen."""
+"""Store maintenance: `neardup status`, `expire` and `recheck`."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 StoreUrl = Annotated[
     str,
-    typer.Option(
-        "--store", metavar="URL", help="The store: sqlite:///file.db or postgresql://host/database."
-    ),
+    typer.Option("--store", metavar="URL", help="sqlite:///file.db or postgresql://host/database."),
 ]
 
 
 def status(
     store: StoreUrl,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Tell how many pages and clusters a store holds, and the bytes of each part a page."""
+    """Print the number of pages and clusters in a store, and bytes per page, by table."""
     with _open(store) as index:
-        told = _status(index)
+        figures = _status(index)
     if as_json:
-        typer.echo(json.dumps(told))
+        typer.echo(json.dumps(figures))
         return
-    pages = told["pages"]
-    typer.echo(f"method {told['method']}, {'with' if told['keep_text'] else 'without'} text")
+    pages = figures["pages"]
+    typer.echo(f"method {figures['method']}, {'with' if figures['keep_text'] else 'without'} text")
     typer.echo(
-        f"{pages:,} pages of {told['hosts']:,} hosts in {told['clusters']:,} clusters: "
-        f"{told['duplicates']:,} duplicates, {told['undecided']:,} with too little text to tell"
+        f"{pages:,} pages of {figures['hosts']:,} hosts in {figures['clusters']:,} clusters: "
+        f"{figures['duplicates']:,} duplicates, "
+        f"{figures['undecided']:,} with too little text to decide"
     )
-    for part, size in told["bytes"].items():
-        each = f"{size / pages:>10,.0f} bytes a page" if pages else ""
+    for part, size in figures["bytes"].items():
+        each = f"{size / pages:>10,.0f} bytes per page" if pages else ""
         typer.echo(f"{part:<13}{size / 1e6:>10,.1f} MB{each}")
 
 
@@ -58,57 +57,58 @@ def expire(
     older_than: Annotated[
         str,
         typer.Option(
-            metavar="AGE", help="How long ago (12h, 30d, 8w), or a date such as 2026-01-31 (UTC)."
+            metavar="AGE", help="An age (12h, 30d, 8w) or a date such as 2026-01-31 (UTC)."
         ),
     ],
 ) -> None:
-    """Forget the pages that were not added, or added again, for so long."""
+    """Remove pages not seen since the given age or date."""
     age = parse_age(older_than)
     with _open(store) as index:
         count = index.expire(age)
-        typer.echo(f"{count:,} pages forgotten, {len(index):,} are left")
+        typer.echo(f"{count:,} pages removed, {len(index):,} left")
 
 
 def recheck(
     store: StoreUrl,
     work: Annotated[
         Path | None,
-        typer.Option(help="A folder for work in between. [default: the system's]"),
+        typer.Option(help="Temporary directory. [default: the system's]"),
     ] = None,
 ) -> None:
-    """Judge everything in a store again with what is known now, as a batch run over all would.
+    """Judge all stored pages again, as a batch run over them would.
 
-    Names of clusters stay with most of their pages. Writers wait while it runs; readers do not.
+    Clusters keep their names where most of their pages stay. Writers wait while it runs; readers
+    do not.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import InterruptedRunError  # noqa: PLC0415
 
     with _open(store) as index, shown_progress() as progress:
         try:
-            found = index.recheck(work=work, progress=progress)
+            outcome = index.recheck(work=work, progress=progress)
         except KeyboardInterrupt:
             raise InterruptedRunError("interrupted; the store is as it was before") from None
     typer.echo(
-        f"{found.pages:,} pages and {found.pairs:,} pairs judged again; "
-        f"{found.moved:,} pages are in another cluster now"
+        f"{outcome.pages:,} pages and {outcome.pairs:,} pairs judged again; "
+        f"{outcome.moved:,} pages moved to another cluster"
     )
 
 
 def parse_age(text: str) -> timedelta | datetime:
-    """12h, 30d and 8w as a span; 2026-01-31 or 2026-01-31T12:00 as a moment, in UTC."""
+    """A duration from 12h, 30d or 8w; a moment (UTC) from 2026-01-31 or 2026-01-31T12:00."""
     if span := re.fullmatch(r"(\d{1,6})([hdw])", text.strip()):
         return timedelta(hours=int(span[1]) * HOURS[span[2]])
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(
-            f"{text!r} is no age: write 12h, 30d or 8w, or a date such as 2026-01-31"
+            f"{text!r} is not an age: write 12h, 30d or 8w, or a date such as 2026-01-31"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _open(url: str) -> Index:
-    """The index in a store that is there."""
+    """The index of an existing store."""
     from neardup.index import Index  # noqa: PLC0415 - keeps --help quick
 
     return Index.open(url, create=False)

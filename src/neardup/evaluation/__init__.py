@@ -1,1 +1,1 @@
-"""Measuring: labelled sets, generated pages, scores, tuned thresholds."""
+"""Evaluation: labelled sets, generated pages, metrics, tuned thresholds."""

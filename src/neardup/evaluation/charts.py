@@ -11,13 +11,13 @@ from typing import Any
 
 Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set, method, scores
 SIZE = (7.2, 4.4)  # inches
-DASHES = ("-", "--", "-.", ":")  # colours repeat after ten lines: dashes tell them apart
+DASHES = ("-", "--", "-.", ":")  # colours repeat after ten lines, dashes then differ
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart as files; `name` without their endings. No set is named within a picture: its name
-    may be in any script, and a picture has one font."""
+    """A chart in two files; `name` is theirs without the extension. The picture does not name its
+    set: the name may be in any script, and a picture has one font."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ def charts_possible() -> bool:
 
 
 def draw_charts(out: Path, results: Results) -> list[Chart]:
-    """For each set its curves, and one comparison of all methods a set."""
+    """Draw a comparison of all methods and their curves for each set."""
     drawn = []
     for number, (name, methods) in enumerate(results.items(), 1):
         good = {method: scores for method, scores in methods.items() if "error" not in scores}
@@ -49,7 +49,7 @@ def draw_charts(out: Path, results: Results) -> list[Chart]:
 
 @contextmanager
 def _figure(path: Path) -> Iterator[Any]:
-    """Axes to draw on; saved as both files, the same bytes for the same data."""
+    """Axes to draw on, saved as PNG and SVG: the same bytes for the same data."""
     import matplotlib as mpl  # noqa: PLC0415 - heavy and optional
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -62,7 +62,7 @@ def _figure(path: Path) -> Iterator[Any]:
 
 
 def _compare(axes: Any, methods: Mapping[str, Mapping[str, Any]]) -> None:
-    """F1 with its interval, and precision and recall, a row a method."""
+    """One row per method: F1 with its interval, precision and recall."""
     order = sorted(methods, key=lambda name: (methods[name]["f1"], name))
     for row, name in enumerate(order):
         scores = methods[name]
@@ -78,7 +78,7 @@ def _compare(axes: Any, methods: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _precision_recall(axes: Any, curves: Mapping[str, Mapping[str, Any]]) -> None:
-    """A line for all thresholds, and a dot where the method stands by itself."""
+    """One line per method over all thresholds, with a dot at its own threshold."""
     for number, (name, scores) in enumerate(curves.items()):
         points, dashes = scores["curve"], DASHES[number // 10 % 4]
         (line,) = axes.plot(points["recall"], points["precision"], dashes, label=name)

@@ -1,12 +1,12 @@
-"""Floors: what a method must reach on a set, kept in a file that only goes up by itself.
+"""Floors: the least F1 of a method on a set, in a file. Floors are only ever raised by program.
 
     [reprints-en.own-text]
     f1 = 0.97
-    highest = 0.98                    # the highest floor there was
-    reason = "why it was lowered"     # needed when f1 is below highest
+    highest = 0.98                    # the highest floor so far
+    reason = "why it was lowered"     # required if f1 is below highest
 
-A method without a floor may have any score. Floors are rounded down, and a little is left for
-chance, so that a floor does not break on noise. A floor of 0 could not fail: there is none.
+A method without a floor may have any score. A floor is set a little below the measured score and
+rounded down, so that noise does not break it. It is never 0, which could not fail.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set, method, scores
 
 @dataclass(frozen=True)
 class Floor:
-    """What one method must reach on one set."""
+    """The least F1 of one method on one set."""
 
     f1: float
     highest: float
@@ -39,7 +39,7 @@ Floors = dict[tuple[str, str], Floor]  # by set and method
 
 
 def read_floors(path: Path) -> Floors:
-    """The floors of a file; one that was lowered without a reason is an error."""
+    """Read a file of floors; one that was lowered without a reason is an error."""
     floors: Floors = {}
     for name, methods in read_toml(path).items():
         for method, fields in _table(path, name, methods).items():
@@ -56,11 +56,11 @@ def _table(path: Path, name: str, value: object) -> dict[str, Any]:
 def _floor(path: Path, place: str, fields: object) -> Floor:
     known = {"f1", "highest", "reason"}
     if not isinstance(fields, dict) or not set(fields) <= known or "f1" not in fields:
-        raise UsageError(f"{path}, {place}: a floor has f1, highest and, when lowered, reason")
+        raise UsageError(f"{path}, {place}: a floor has f1, highest and, if lowered, reason")
     f1: Any = fields["f1"]
     highest: Any = fields.get("highest", f1)
     if not all(isinstance(each, int | float) and 0 < each <= 1 for each in (f1, highest)):
-        raise UsageError(f"{path}, {place}: f1 and highest are numbers above 0, up to 1")
+        raise UsageError(f"{path}, {place}: f1 and highest must be above 0 and at most 1")
     reason = str(fields.get("reason", "")).strip()
     if f1 < highest and not reason:
         raise UsageError(f"{path}, {place}: lowered from {highest} to {f1} without a reason")
@@ -68,7 +68,7 @@ def _floor(path: Path, place: str, fields: object) -> Floor:
 
 
 def broken(floors: Floors, results: Results) -> list[str]:
-    """A line for each method that is below its floor, or failed, on the sets measured."""
+    """One line for each method that failed or scored below its floor."""
     lines = []
     for (name, method), floor in floors.items():
         scores = results.get(name, {}).get(method)
@@ -82,8 +82,8 @@ def broken(floors: Floors, results: Results) -> list[str]:
 
 
 def raised(floors: Floors, results: Results) -> Floors:
-    """The floors that the results allow, where they are higher, and those there were."""
-    found = dict(floors)
+    """The floors, raised where the results allow it."""
+    higher = dict(floors)
     for name, methods in results.items():
         for method, scores in methods.items():
             if "error" in scores:
@@ -93,12 +93,12 @@ def raised(floors: Floors, results: Results) -> Floors:
             if allowed > (before.f1 if before else 0.0):
                 highest = max(allowed, before.highest if before else 0.0)
                 lowered = before.reason if before and allowed < highest else ""
-                found[name, method] = Floor(allowed, highest, lowered)
-    return found
+                higher[name, method] = Floor(allowed, highest, lowered)
+    return higher
 
 
 def write_floors(path: Path, floors: Floors) -> None:
-    """The file, by set and method."""
+    """Write the file, sorted by set and method."""
     lines = []
     for (name, method), floor in sorted(floors.items()):
         lines.append(f"[{_key(name)}.{_key(method)}]\nf1 = {floor.f1}\nhighest = {floor.highest}")

@@ -1,16 +1,9 @@
-"""What a clustering gets right, counted by unit: an article, or a labelled pair.
+"""Scores of a clustering against the truth, and their curve over similarity thresholds.
 
-Precision is found / said and recall found / true, summed over units. A false pair belongs to two
-articles and counts half for each; so sums over all units are the plain pair counts, and units can
-be drawn again (bootstrap) or left out (cross-validation) as a whole.
-
-Scores of a clustering against the truth.
-
-How precision and recall move with the threshold, from the judged pairs of one run.
-
-As in `recluster`, verdicts that go by similarity (near, overlap, different) are made anew at each
-threshold; the others stay. Only pairs that were candidates can join, so far below the method's
-own threshold a curve says less than a run would.
+Pairs are counted by unit, which is an article or a labelled pair. Precision is found / said and
+recall found / true, summed over units. A false pair belongs to two articles and counts half for
+each, so the sums over all units are the plain pair counts, and whole units can be resampled
+(bootstrap) or left out (cross-validation).
 """
 
 from __future__ import annotations
@@ -30,13 +23,16 @@ from neardup.local.result import Result
 from neardup.local.runs import BY_SIMILARITY
 from neardup.methods.base import method_class
 
+REDRAWS = 1000  # bootstrap samples
+STEPS = 41  # thresholds of a curve
+
 Numbers = NDArray[np.int64]
 Amounts = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Pairs found, said and true, by unit."""
+    """Pairs by unit: `said` share a cluster, `true` are duplicates, `found` are both."""
 
     found: Amounts
     said: Amounts
@@ -45,7 +41,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Labels:
-    """The judged pages as numbers: the article and the cluster of each."""
+    """The pages that count, as arrays: article number, cluster number and kind of each."""
 
     articles: Numbers
     clusters: Numbers
@@ -53,7 +49,7 @@ class Labels:
 
 
 def number_labels(truth: ClusterTruth, clusters: Mapping[str, str]) -> Labels:
-    """Pages that a clustering does not have are alone."""
+    """Number articles and clusters. A page missing from the clustering is a cluster of its own."""
     judged = truth.judged
     articles = _numbers([truth.articles[page] for page in judged])
     placed = _numbers([clusters.get(page, "") for page in judged])
@@ -69,7 +65,7 @@ def _numbers(names: list[str]) -> Numbers:
 
 
 def count(truth: Truth, clusters: Mapping[str, str]) -> Counts:
-    """The counts of a clustering (page to cluster) by unit of the truth."""
+    """The pair counts of a clustering (page to cluster), by unit of the truth."""
     if isinstance(truth, PairTruth):
         return _count_pairs(truth, clusters)
     return count_labels(number_labels(truth, clusters))
@@ -86,7 +82,7 @@ def _together(clusters: Mapping[str, str], a: str, b: str) -> bool:
 
 
 def count_labels(labels: Labels) -> Counts:
-    """Counts by article."""
+    """Pair counts by article."""
     if not labels.articles.size:
         nothing = np.empty(0)
         return Counts(nothing, nothing, nothing)
@@ -100,26 +96,23 @@ def count_labels(labels: Labels) -> Counts:
 
 
 def cells(left: Numbers, right: Numbers) -> tuple[tuple[Numbers, Numbers], Numbers]:
-    """The combinations that occur, and how often each does."""
+    """The combinations that occur, and the size of each."""
     width = int(right.max(initial=0)) + 1
     codes, sizes = np.unique(left * width + right, return_counts=True)
     return (codes // width, codes % width), sizes
 
 
 def pairs_of(sizes: Numbers) -> Amounts:
-    """The number of pairs among so many."""
-    counted: Amounts = sizes * (sizes - 1) / 2.0
-    return counted
-
-
-REDRAWS = 1000
+    """The number of pairs in groups of these sizes."""
+    pairs: Amounts = sizes * (sizes - 1) / 2.0
+    return pairs
 
 
 def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
-    """All scores of a clustering (page to cluster), rounded as people read them.
+    """All scores of a clustering (page to cluster), rounded for display.
 
-    The pairwise ones are those of the labelled sets' own scorer: pages of kind excerpt or partial
-    are left out of the pair counts, and a page that the clustering lacks is alone.
+    Pages of kind excerpt or partial do not count, and a page missing from the clustering is a
+    cluster of its own.
     """
     _check_known(truth, clusters)
     counts = count(truth, clusters)
@@ -159,7 +152,7 @@ def pairwise(counts: Counts) -> dict[str, Any]:
 
 
 def rates(found: Any, said: Any, true: Any) -> tuple[Any, Any, Any]:
-    """Precision, recall and F1 of pair counts, number by number; nothing said is no mistake."""
+    """Precision, recall and F1, element by element. Without a pair said, precision is 1."""
     found, said, true = (np.asarray(each, float) for each in (found, said, true))
     precision = np.divide(found, said, out=np.ones_like(found), where=said > 0)
     recall = np.divide(found, true, out=np.ones_like(found), where=true > 0)
@@ -169,7 +162,7 @@ def rates(found: Any, said: Any, true: Any) -> tuple[Any, Any, Any]:
 
 
 def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
-    """95 % bootstrap intervals of precision, recall and F1: units drawn again, with repeats."""
+    """95 % bootstrap intervals of precision, recall and F1 over units."""
     if not counts.true.size:
         return {}
     drawn = rates(*redraw(np.stack([counts.found, counts.said, counts.true], axis=1), seed).T)
@@ -180,9 +173,9 @@ def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
 
 
 def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """Sums of the units' columns over REDRAWS samples of as many units, with repeats.
+    """Column sums of REDRAWS bootstrap samples of the units.
 
-    Units with the same counts are drawn together, so the work does not grow with the set.
+    Units with equal counts are drawn together, so the cost does not grow with the set.
     """
     kinds, sizes = np.unique(units, axis=0, return_counts=True)
     random = np.random.default_rng(seed)
@@ -192,9 +185,9 @@ def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
 
 
 def recall_by_kind(labels: Labels) -> dict[str, float]:
-    """Of the true pairs with a page of a kind, the share that was found.
+    """Recall over the true pairs that involve each kind of copy.
 
-    A pair of two originals counts for `original`; any other for each kind in it but that.
+    A pair of two originals counts for `original`; any other counts for its other kinds.
     """
     width = int(labels.clusters.max(initial=0)) + 1
     _, together = np.unique(labels.articles * width + labels.clusters, return_inverse=True)
@@ -207,7 +200,7 @@ def recall_by_kind(labels: Labels) -> dict[str, float]:
 
 
 def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: bool) -> int:
-    """Pairs within a group with at least one page of the kind, or with nothing else."""
+    """Pairs within a group with at least one page of the kind; with `only`, both pages."""
     inside = np.bincount(groups[of_kind], minlength=int(groups.max(initial=0)) + 1)
     if only:
         return int(pairs_of(inside).sum())
@@ -218,8 +211,8 @@ def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: 
 def by_page(labels: Labels) -> dict[str, float]:
     """Precision and recall over the pages that would be dropped, all of a cluster but one.
 
-    Right are those dropped for another page of their article; there are as many to drop as pages
-    beyond the first of each article. So some papers count. (As links, it is the MUC score.)
+    A dropped page is right if the cluster keeps another page of its article; all pages beyond the
+    first of each article should be dropped. Some papers count this way; it equals the MUC score.
     """
     (article, cluster), _ = cells(labels.articles, labels.clusters)
     pages, kept_rightly = labels.articles.size, article.size
@@ -230,7 +223,7 @@ def by_page(labels: Labels) -> dict[str, float]:
 
 
 def b_cubed(labels: Labels) -> dict[str, float]:
-    """Precision and recall page by page: of a page's cluster, and of its article."""
+    """B-cubed: precision over each page's cluster and recall over its article, averaged."""
     (article, cluster), sizes = cells(labels.articles, labels.clusters)
     pages = max(labels.articles.size, 1)
     of_article, of_cluster = np.bincount(labels.articles), np.bincount(labels.clusters)
@@ -245,7 +238,7 @@ def b_cubed(labels: Labels) -> dict[str, float]:
 
 
 def adjusted_rand(labels: Labels) -> float:
-    """The Rand index, 0 for chance and 1 for a perfect clustering."""
+    """The adjusted Rand index: 0 for chance, 1 for a perfect clustering."""
     counts = count_labels(labels)
     found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
     everything = float(pairs_of(np.array([labels.articles.size])).sum())
@@ -261,9 +254,6 @@ def _largest(judged: list[str], clusters: Mapping[str, str]) -> int:
         if page in clusters:
             sizes[clusters[page]] = sizes.get(clusters[page], 0) + 1
     return max(sizes.values(), default=0)
-
-
-STEPS = 41
 
 
 @dataclass(frozen=True)
@@ -290,7 +280,12 @@ class _Judged:
 
 
 def curve(result: Result, truth: Truth) -> Curve | None:
-    """The curve of a run; None when it measured no similarity that could move."""
+    """The curve of a run, from its judged pairs; None if no similarity could move a verdict.
+
+    As in `recluster`, verdicts by similarity (near, overlap, different) are decided again at each
+    threshold, and the others stay. Only candidate pairs can join, so far below the method's own
+    threshold the curve understates what a run would find.
+    """
     ids = [row["id"] for row in result.pages()]
     judged = _judged(result, {page: number for number, page in enumerate(ids)})
     measured = judged.similarity[judged.by_similarity]

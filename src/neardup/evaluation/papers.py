@@ -1,11 +1,9 @@
-"""The papers' experiments: their sizes, their figures, and why ours differ.
+"""`reproduce`: the five papers' experiments, their figures beside ours, and why ours differ.
 
-The pages behind the papers are not to be had, so each experiment runs on generated pages of the
-paper's number and language, and again on the same articles as plain texts: what a method gains
-there, the templates of sites cost it. A reason given here is one that these runs show, or that
-follows from the rule; of the papers' pages only what the papers say.
-
-Running the papers' experiments and setting ours beside theirs.
+The papers' pages are not available, so each experiment runs on as many generated pages in the
+same language, and again on the same articles as plain texts: the difference is what site
+templates cost the method. The reasons given follow from the rule or from these runs; about the
+papers' own pages we repeat only what the papers say.
 """
 
 from __future__ import annotations
@@ -32,12 +30,12 @@ NEWS_PAGES, NEWS_DUPLICATES = 928_518, 1_545
 
 @dataclass(frozen=True)
 class Trial:
-    """So many pages, and what the paper says of them; `texts` are pages without templates."""
+    """A number of pages and the paper's figures for it; `texts` are pages without templates."""
 
     pages: int
     claims: Mapping[str, float]
     texts: bool = False
-    seed: int = 0  # other pages than those of another trial
+    seed: int = 0  # gives each trial its own pages
 
 
 @dataclass(frozen=True)
@@ -48,19 +46,19 @@ class Experiment:
     paper: str
     contenders: tuple[str, ...]  # the paper's rule as printed first
     trials: tuple[Trial, ...]
-    why: str  # where ours falls short of the paper, the reason
+    why: str  # the reason where ours falls short of the paper
     language: str = "zh"
     length: str = "normal"
     reprints: float = 0.5
     forms: bool = True
     pages_per_host: int = 8
-    others: str = ""  # what the paper says of others
-    pages_only: tuple[str, ...] = ()  # contenders that differ from others on templates only
+    others: str = ""  # the paper's figures for other methods
+    pages_only: tuple[str, ...] = ()  # contenders not run on plain texts
 
     def contending(self, trial: Trial) -> list[str]:
-        """Who is measured in a trial."""
-        left_out = self.pages_only if trial.texts else ()
-        return [name for name in self.contenders if name not in left_out]
+        """The contenders of a trial."""
+        excluded = self.pages_only if trial.texts else ()
+        return [name for name in self.contenders if name not in excluded]
 
 
 def _both(pages: int, seed: int = 0, **claims: float) -> tuple[Trial, Trial]:
@@ -72,8 +70,8 @@ def _feature_code_trials() -> tuple[Trial, ...]:
     extraction = (3, 7, 10, 15, 26, 35, 43)
     total = (4, 9, 13, 18, 31, 41, 50)
     timed = [
-        Trial(pages, {"extraction_seconds": some, "total_seconds": all_})
-        for pages, some, all_ in zip(sizes, extraction, total, strict=True)
+        Trial(pages, {"extraction_seconds": extracting, "total_seconds": whole})
+        for pages, extracting, whole in zip(sizes, extraction, total, strict=True)
     ]
     return (*_both(100, precision=0.95), *timed)
 
@@ -92,12 +90,12 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 extraction_seconds=0.29,
                 comparison_seconds=5.34,
             ),
-            "What is gained on texts, the full stops of templates cost. The feature string keeps "
-            "the order of sentences, so reprints with their paragraphs in another order are lost, "
-            "and so are pairs whose lengths differ by more than a fifth (beta). As printed, "
+            "The difference between pages and texts is the cost of full stops in templates. The "
+            "feature string keeps the order of sentences, so it misses reprints with reordered "
+            "paragraphs, and pairs whose lengths differ by more than a fifth (beta). As printed, "
             "traditional and simplified characters differ. The paper took 998 random pages, "
-            "labelled by hand, and counts pages, not pairs. Extraction here includes reading and "
-            "parsing.",
+            "labelled by hand, and counts pages, not pairs. Our extraction time includes reading "
+            "and parsing.",
         ),
         Experiment(
             "two-phase",
@@ -109,10 +107,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 *_both(35, 3, precision=0.7, recall=0.7, total_seconds=0.060),
             ),
             "Level 1 counts tables, images, links and sentences of the whole page, so a reprint "
-            "in another template fails it: see the texts, where more is found. A fingerprint has "
-            "16 bits, and 137 of its 65,536 values are less than 3 bits from any one, so false "
-            "pairs grow with the number of pairs compared. The paper's pages are first results "
-            "of a search engine for three queries; it does not say how many were duplicates.",
+            "in another template fails it; on plain texts recall is higher. A fingerprint has 16 "
+            "bits, and 137 of its 65,536 values are within 2 bits of any one, so false pairs grow "
+            "with the number of pairs compared. The paper's pages are the first results of a "
+            "search engine for three queries; it does not say how many were duplicates.",
             language="en",
             others="NDupDet (cited, not described): precision 0.7, 0.58, 0.5; recall 0.4, 0.5, 0.5",
         ),
@@ -128,14 +126,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             ),
             _both(NEWS_PAGES + NEWS_DUPLICATES, page_precision=0.95, page_recall=0.85),
             "The paper cleans pages before it takes their longest sentences, and does not say how. "
-            "As printed, without our guard, a page's long paragraphs are its text, also those that "
-            "its site repeats, and their sentences join pages of one site. With what a host "
-            "repeats taken out (site_blocks), and on the same articles as texts, the printed rule "
-            "makes next to no such mistakes. SimHash looks at whole pages, so a reprint in another "
-            "template is far away, and pages with much template are near; on texts it finds most. "
-            "Its chance pairs grow with the square of the pages. The paper's duplicates came from "
-            "searches for 20 queries, in groups of unknown size; here an article has up to twelve "
-            "pages.",
+            "As printed, without our guard, the text includes paragraphs that the site repeats, "
+            "and their sentences join pages of one site. Without the blocks a host repeats "
+            "(site_blocks), and on plain texts, the printed rule makes almost no such mistakes. "
+            "SimHash compares whole pages, so a reprint in another template is far away and pages "
+            "with much template are close; on texts it finds most reprints. Its chance pairs grow "
+            "with the square of the number of pages. The paper's duplicates came from searches "
+            "for 20 queries, in groups of unknown size; here an article has up to twelve pages.",
             length="short",
             reprints=NEWS_DUPLICATES / (NEWS_PAGES + NEWS_DUPLICATES),
             forms=False,  # news pages
@@ -148,7 +145,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Santha Sheela & Jaya Kumar: 100 pages, each with each",
             ("word-table:paper", "word-table"),
             _both(100, precision=0.92),
-            "The words of a template are words of the page: on texts far more is found.",
+            "The words of a template count as the page's own; on plain texts recall is far higher.",
             language="en",
         ),
         Experiment(
@@ -156,18 +153,18 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Chen & Niu: correctness on 50 to 100 pages, seconds for 500 to 5,000",
             ("feature-code:paper", "feature-code:paper:index=exact", "feature-code"),
             _feature_code_trials(),
-            "The main code has the first character of each paragraph, so a reprint that breaks "
-            "the text anew is lost, and as printed templates leave their mark on the code: on "
-            "texts more is found. The exact index beside the forest shows what the forest's paths "
-            "and intervals miss; it compares far more pairs, which takes longer. The paper names "
-            "garbled characters and paragraphs in another order as its own errors, and does not "
-            "say whether its 95 % is precision; we take it so.",
+            "The main code holds the first character of each paragraph, so reprints with other "
+            "paragraph breaks are missed, and as printed the template is part of the code; on "
+            "plain texts recall is higher. The exact index shows what the forest's paths and "
+            "intervals miss; it compares far more pairs, which takes longer. The paper names "
+            "garbled characters and reordered paragraphs as its errors, and does not say whether "
+            "its 95 % is precision; we assume so.",
         ),
     )
 }
 
 
-FEW = 20  # pages
+LEAST_PAGES = 20
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (
     "page_precision",
@@ -190,16 +187,16 @@ def reproduce(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Run the experiments of those methods (None: all); write papers.json and papers.html.
+    """Run the experiments of these methods (None: all); write papers.json and papers.html.
 
-    `fraction` takes that share of each paper's pages, for a quick look.
+    `fraction` scales down each paper's number of pages, for a quick look.
     """
     if not 0 < fraction <= 1:
-        raise UsageError(f"--fraction is above 0 and at most 1, not {fraction}")
+        raise UsageError(f"--fraction must be above 0 and at most 1, not {fraction}")
     experiments = [_experiment(name) for name in names or EXPERIMENTS]
-    out, told = Path(out), progress or Silent()
+    out, progress = Path(out), progress or Silent()
     total = sum(len(each.contending(trial)) for each in experiments for trial in each.trials)
-    told.stage("papers", total=total)
+    progress.stage("papers", total=total)
     rows: list[dict[str, Any]] = []
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -208,22 +205,22 @@ def reproduce(
             for trial in experiment.trials:
                 for row in _run(experiment, trial, out, fraction, seed):
                     rows.append(row)
-                    _write(out, rows)  # at once: an experiment may take an hour
-                    told.advance(1)
+                    _write(out, rows)  # now: an experiment may take an hour
+                    progress.advance(1)
     return rows
 
 
 def _experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
-        raise UsageError(f"no experiment of a paper for {name!r}; there are: {known}")
+        raise UsageError(f"no paper's experiment for {name!r}; there are: {known}")
     return EXPERIMENTS[name]
 
 
 def _warm_up(experiment: Experiment, out: Path) -> None:
-    """Each contender on a few pages: kernels that are not compiled yet would count as its time."""
+    """Run each contender on a few pages, so that compiling kernels is not timed."""
     with scratch(out / ".papers") as place:
-        pages = write_set(place / "set", FEW, language=experiment.language, workers=1)
+        pages = write_set(place / "set", LEAST_PAGES, language=experiment.language, workers=1)
         for name in experiment.contenders:
             run_alone(pages, Contender.named(name), place / "result")
 
@@ -231,10 +228,10 @@ def _warm_up(experiment: Experiment, out: Path) -> None:
 def _run(
     experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """One trial: the pages made once, every contender on them."""
+    """One trial: generate the pages once, run every contender on them."""
     with scratch(out / ".papers") as place:
         folder = place / "set"
-        pages = max(FEW, round(trial.pages * fraction))
+        pages = max(LEAST_PAGES, round(trial.pages * fraction))
         write_set(
             folder,
             pages,
@@ -274,7 +271,7 @@ def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
 def _row(
     experiment: Experiment, trial: Trial, name: str, pages: int, ours: dict[str, Any]
 ) -> dict[str, Any]:
-    """Ours beside theirs; the claims are the paper's own method's."""
+    """Our figures beside the paper's, which are of its own method only."""
     claimed = dict(trial.claims) if name.partition(":")[0] == experiment.name else {}
     short = [figure for figure in claimed if _falls_short(figure, claimed[figure], ours)]
     return {
@@ -300,7 +297,7 @@ def _falls_short(figure: str, claim: float, ours: Mapping[str, Any]) -> bool:
 
 
 def describe_machine() -> str:
-    """What the seconds were measured on."""
+    """The machine the seconds were measured on."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     model = platform.processor() or platform.machine()
     listing = Path("/proc/cpuinfo")
@@ -335,7 +332,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
-    """A row for people: ours, and the paper's figure in brackets."""
+    """A table row: our figures, with the paper's in brackets."""
     ours, claimed = row["measured"], row["claimed"]
     shown = [row["method"], f"{row['pages']:,}", "texts" if row["texts"] else "pages"]
     if "error" in ours:

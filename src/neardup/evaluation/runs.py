@@ -1,8 +1,6 @@
-"""One method on one set, in a process of its own: its memory is its own, its crash too.
+"""`evaluate`: run methods on labelled sets, score them, and write tables, charts and a web page.
 
-An evaluation as files: results.json, results.csv and a page to look at.
-
-Methods measured on labelled sets: `evaluate` reads as the procedure.
+Each run is a separate process, so that peak memory is the method's and a crash ends one run only.
 """
 
 from __future__ import annotations
@@ -29,11 +27,16 @@ from neardup.local.run import Progress, Silent
 from neardup.methods.base import REGISTRY, make_method
 from neardup.report.templates import environment
 
+TEMPLATES = Path(__file__).parent / "templates"
+COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "b_cubed_f1"]
+COLUMNS += ["adjusted_rand", "true_pairs", "said_pairs", "largest_cluster", "pages", "seconds"]
+COLUMNS += ["peak_memory_mb", "error"]
+
 
 @dataclass(frozen=True)
 class Contender:
-    """A method as it is asked for: `name`, `name:paper` (the paper's rule as printed), and
-    options, as in `feature-code:paper:index=exact`."""
+    """A method to measure: `name`, `name:paper` (the paper's rule as printed), or with options,
+    as in `feature-code:paper:index=exact`."""
 
     name: str
     method: str
@@ -42,34 +45,34 @@ class Contender:
 
     @classmethod
     def named(cls, text: str) -> Contender:
-        """From the command line; an unknown method, preset or option is told at once."""
+        """Parse the name; an unknown method, preset or option is an error."""
         method, *rest = text.strip().split(":")
         options = dict(part.split("=", 1) for part in rest if "=" in part)
         presets = [part for part in rest if "=" not in part]
         if len(presets) > 1:
-            raise UsageError(f"{text}: one preset at most, not {' and '.join(presets)}")
+            raise UsageError(f"{text}: at most one preset, not {' and '.join(presets)}")
         preset = presets[0] if presets else "default"
         make_method(method, options, preset=preset)
         return cls(text.strip(), method, preset, options)
 
     @property
     def folder(self) -> str:
-        """Its name as a folder's."""
+        """The name, safe as a directory name."""
         return self.name.replace(":", "-")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left: a result, or why there is none."""
+    """The result of a run, or the error that ended it, with its cost."""
 
     result: Result | None
-    seconds: float  # of the stages of the run; without starting Python, and without the report
+    seconds: float  # of the stages: neither start-up nor the report
     peak_memory: int  # bytes
     error: str = ""
 
 
 def contenders(names: list[str]) -> list[Contender]:
-    """Each once, in the order named."""
+    """The contenders of these names, each once."""
     if not names:
         raise UsageError("name at least one method")
     return [Contender.named(name) for name in dict.fromkeys(names)]
@@ -77,7 +80,7 @@ def contenders(names: list[str]) -> list[Contender]:
 
 @contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
-    """An empty folder for some time; what a killed run has left there goes."""
+    """A temporary directory at a fixed path; leftovers of a killed run are removed."""
     make_empty(folder)
     try:
         yield folder
@@ -86,36 +89,111 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 
 def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
-    """`neardup dedup` over the pages in a new process; the result is left in `out`."""
+    """Run `neardup dedup` over the pages in a new process, with the result in `out`."""
     command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
     command += ["--method", contender.method, "--preset", contender.preset]
     command += [f"--workers={workers}"] if workers else []
     for name, value in contender.options.items():
         command += ["--set", f"{name}={value}"]
     started = time.monotonic()
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=told, check=False
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, check=False
         )
-        told.seek(0)
-        lines = told.read().splitlines()
+        log.seek(0)
+        lines = log.read().splitlines()
     if done.returncode:
         last = lines[-1] if lines else f"ended with code {done.returncode}"
         return Outcome(None, time.monotonic() - started, 0, last.removeprefix("neardup: "))
     result = Result(out)
     measured: Mapping[str, Any] = result.summary["run"]
-    spent = sum(some for stage, some in measured["seconds"].items() if stage != "report")
+    spent = sum(each for stage, each in measured["seconds"].items() if stage != "report")
     return Outcome(result, spent, measured["peak_memory_bytes"])
 
 
-TEMPLATES = Path(__file__).parent / "templates"
-COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "b_cubed_f1"]
-COLUMNS += ["adjusted_rand", "true_pairs", "said_pairs", "largest_cluster", "pages", "seconds"]
-COLUMNS += ["peak_memory_mb", "error"]
+def evaluate(
+    sets: Sequence[str | Path],
+    out: str | Path,
+    *,
+    methods: Sequence[str] | None = None,
+    duplicate_from: float | None = None,
+    keep_results: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Run every method on every set and write results.json, results.csv, index.html and charts.
+
+    A method is a name, `name:paper` or `name:option=value`; None means all. If a method fails on a
+    set, the results hold its error and the others go on. `keep_results` keeps the result of each
+    run under `out/runs`.
+    """
+    out = Path(out)
+    entries = contenders(list(REGISTRY if methods is None else methods))
+    labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
+    progress = progress or Silent()
+    progress.stage("evaluate", total=len(labelled) * len(entries))
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    with writing(out), ExitStack() as stack:
+        out.mkdir(parents=True, exist_ok=True)
+        runs = _runs_folder(out, keep_results, stack)
+        for each in labelled:
+            results[each.name] = {}
+            for contender in entries:
+                target = runs / each.name / contender.folder
+                results[each.name][contender.name] = measure(each, contender, target, workers)
+                if not keep_results:
+                    shutil.rmtree(target, ignore_errors=True)
+                progress.advance(1)
+        write_tables(out, results)
+        charts = draw_charts(out, results) if charts_possible() else []
+        write_page(out, results, charts)
+    return results
+
+
+def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
+    names = [each.name for each in sets]
+    if not sets or len(set(names)) < len(names):
+        raise UsageError("name at least one set; sets need different directory names")
+    return sets
+
+
+def _runs_folder(out: Path, keep: bool, stack: ExitStack) -> Path:
+    if keep:
+        return out / "runs"
+    return stack.enter_context(scratch(out / ".runs"))
+
+
+def measure(
+    labelled: LabelledSet, contender: Contender, target: Path, workers: int | None = None
+) -> dict[str, Any]:
+    """Scores, seconds and memory of one method on one set."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    outcome = run_alone(labelled.pages, contender, target, workers)
+    cost = _cost(outcome)
+    if outcome.result is None:
+        return {"error": outcome.error, **cost}
+    clusters = clusters_of(outcome.result)
+    scores = score(labelled.truth, clusters)
+    moved = curve(outcome.result, labelled.truth)
+    if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
+        scores["duplicate_from"] = labelled.truth.duplicate_from
+    return {**scores, "pages": len(clusters), **cost, "curve": asdict(moved) if moved else None}
+
+
+def clusters_of(result: Result) -> dict[str, str]:
+    """The clusters of a result, as a map from page to cluster."""
+    return {row["id"]: row["cluster"] for row in result.pages()}
+
+
+def _cost(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
+    }
 
 
 def write_tables(out: Path, results: Results) -> None:
-    """results.json with everything, results.csv with one line a set and method."""
+    """Write results.json (everything) and results.csv (one line per set and method)."""
     text = json.dumps(results, ensure_ascii=False, indent=2)
     (out / "results.json").write_text(text + "\n", encoding="utf-8")
     with (out / "results.csv").open("w", newline="", encoding="utf-8") as file:
@@ -154,84 +232,3 @@ def write_html(file: Path, **values: object) -> None:
     """Write a page from the template of the same name."""
     template = environment(TEMPLATES).get_template(file.name)
     file.write_text(template.render(values), encoding="utf-8")
-
-
-def evaluate(
-    sets: Sequence[str | Path],
-    out: str | Path,
-    *,
-    methods: Sequence[str] | None = None,
-    duplicate_from: float | None = None,
-    keep_results: bool = False,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Run every method on every set and write results.json, results.csv, index.html and charts.
-
-    A method is a name, `name:paper` or `name:option=value`; none means all. A method that fails
-    on a set is told in the results and does not stop the others. `keep_results` leaves each run's
-    folder under `out/runs`.
-    """
-    out = Path(out)
-    asked = contenders(list(REGISTRY if methods is None else methods))
-    labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
-    told = progress or Silent()
-    told.stage("evaluate", total=len(labelled) * len(asked))
-    results: dict[str, dict[str, dict[str, Any]]] = {}
-    with writing(out), ExitStack() as stack:
-        out.mkdir(parents=True, exist_ok=True)
-        runs = _runs_folder(out, keep_results, stack)
-        for each in labelled:
-            results[each.name] = {}
-            for contender in asked:
-                place = runs / each.name / contender.folder
-                results[each.name][contender.name] = measure(each, contender, place, workers)
-                if not keep_results:
-                    shutil.rmtree(place, ignore_errors=True)
-                told.advance(1)
-        write_tables(out, results)
-        charts = draw_charts(out, results) if charts_possible() else []
-        write_page(out, results, charts)
-    return results
-
-
-def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
-    names = [each.name for each in sets]
-    if not sets or len(set(names)) < len(names):
-        raise UsageError("name at least one set, each with a folder name of its own")
-    return sets
-
-
-def _runs_folder(out: Path, keep: bool, stack: ExitStack) -> Path:
-    if keep:
-        return out / "runs"
-    return stack.enter_context(scratch(out / ".runs"))
-
-
-def measure(
-    labelled: LabelledSet, contender: Contender, place: Path, workers: int | None = None
-) -> dict[str, Any]:
-    """The scores of one method on one set, with what it cost."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    outcome = run_alone(labelled.pages, contender, place, workers)
-    cost = _cost(outcome)
-    if outcome.result is None:
-        return {"error": outcome.error, **cost}
-    clusters = clusters_of(outcome.result)
-    scores = score(labelled.truth, clusters)
-    moved = curve(outcome.result, labelled.truth)
-    if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
-        scores["duplicate_from"] = labelled.truth.duplicate_from
-    return {**scores, "pages": len(clusters), **cost, "curve": asdict(moved) if moved else None}
-
-
-def clusters_of(result: Result) -> dict[str, str]:
-    """Page to cluster."""
-    return {row["id"]: row["cluster"] for row in result.pages()}
-
-
-def _cost(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "seconds": round(outcome.seconds, 3),
-        "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
-    }

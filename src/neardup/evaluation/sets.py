@@ -1,6 +1,6 @@
-"""Labelled sets: a folder with pages and the truth about them, as clusters or as pairs.
+"""Labelled sets: a directory with pages and labels, as clusters or as pairs.
 
-Clusters: `truth.csv` with the columns id, article and, where known, kind. Pairs: `truth.csv` or
+Clusters: `truth.csv` with the columns id, article and, if known, kind. Pairs: `truth.csv` or
 `pairs.csv` with the columns a, b and label (duplicate or not) or grade (a number).
 """
 
@@ -21,7 +21,7 @@ PAGES = (
     "pages.parquet",
     "pages.warc.gz",
     "pages.warc",
-    "pages",  # a folder
+    "pages",  # a directory
 )
 _YES = frozenset({"1", "true", "yes", "duplicate", "same", "near"})
 _NO = frozenset({"0", "false", "no", "different", "distinct", "-1"})
@@ -29,10 +29,10 @@ _NO = frozenset({"0", "false", "no", "different", "distinct", "-1"})
 
 @dataclass(frozen=True)
 class ClusterTruth:
-    """For each page the article it is, and the kind of copy."""
+    """The article of each page, and its kind of copy."""
 
     articles: Mapping[str, str]
-    kinds: Mapping[str, str]  # "" where the truth does not say
+    kinds: Mapping[str, str]  # "" if unknown
 
     @property
     def judged(self) -> list[str]:
@@ -46,7 +46,7 @@ class PairTruth:
 
     pairs: Sequence[tuple[str, str]]
     labels: Sequence[bool]
-    duplicate_from: float | None = None  # the grade from which a pair counted, if it had grades
+    duplicate_from: float | None = None  # the least grade of a duplicate, if graded
 
 
 Truth = ClusterTruth | PairTruth
@@ -54,7 +54,7 @@ Truth = ClusterTruth | PairTruth
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """Pages to read, and what is true of them."""
+    """Pages and their labels."""
 
     name: str
     pages: Path
@@ -62,10 +62,10 @@ class LabelledSet:
 
 
 def read_set(folder: str | Path, duplicate_from: float | None = None) -> LabelledSet:
-    """The labelled set of a folder; `duplicate_from` is the grade that makes a duplicate."""
+    """Read a labelled set; `duplicate_from` is the least grade of a duplicate."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder}: a labelled set is a folder, and this is none")
+        raise InputError(f"{folder} is not a directory, and a labelled set is one")
     pages = next((folder / name for name in PAGES if (folder / name).exists()), None)
     if pages is None:
         raise InputError(f"{folder} has no pages: none of {', '.join(PAGES)}")
@@ -78,7 +78,7 @@ def read_set(folder: str | Path, duplicate_from: float | None = None) -> Labelle
 
 
 def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
-    """The labels of a file, whichever form they have."""
+    """Read labels in either form."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -92,7 +92,7 @@ def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
         return _clusters(path, rows)
     if {"a", "b"} <= columns and columns & {"label", "grade"}:
         return _pairs(path, rows, duplicate_from)
-    raise InputError(f"{path}: its columns should be id, article, kind; or a, b, label or grade")
+    raise InputError(f"{path}: the columns must be id, article, kind; or a, b, and label or grade")
 
 
 def _clusters(path: Path, rows: list[dict[str, str]]) -> ClusterTruth:
@@ -101,8 +101,8 @@ def _clusters(path: Path, rows: list[dict[str, str]]) -> ClusterTruth:
     for number, row in enumerate(rows, 2):
         page = row["id"]
         if page in articles or not row["article"]:
-            what = "a second time" if page in articles else "without an article"
-            raise InputError(f"{path}, line {number}: {page!r} is there {what}")
+            problem = "appears twice" if page in articles else "has no article"
+            raise InputError(f"{path}, line {number}: {page!r} {problem}")
         articles[page], kinds[page] = row["article"], row.get("kind") or ""
     return ClusterTruth(articles, kinds)
 

@@ -1,11 +1,7 @@
-"""Which options of a method are thresholds, and which values are worth trying.
+"""`tune`: choose a method's thresholds on labels, and report how certain the choice is.
 
-Choosing among settings by their counts: cross-validated, with a word on how sure it is.
-
-Each setting has its counts by unit (see `counts.py`). A choice made on some units is measured on
-units it has not seen; drawn again and again, it shows how much it hangs on the labels at hand.
-
-A method's thresholds chosen on labels: `tune` reads as the procedure.
+Every setting tried has its pair counts by unit (see `metrics`). Cross-validation measures the
+choice on units it has not seen; bootstrap samples show how much it depends on these labels.
 """
 
 from __future__ import annotations
@@ -28,8 +24,8 @@ from neardup.local.run import Progress, Silent
 from neardup.local.runs import dedup
 from neardup.methods.base import method_class
 
-# The options that move a method's verdict between strict and lenient, the most telling first. A
-# method that is not here is asked for numbers whose name speaks of a threshold.
+# The options that make a method stricter or more lenient, the strongest first. For a method not
+# listed here: its numeric options with "threshold" in their name.
 THRESHOLDS: Mapping[str, tuple[str, ...]] = {
     "own-text": ("near", "same_host"),
     "edit-distance": ("beta", "alpha"),
@@ -42,7 +38,7 @@ THRESHOLDS: Mapping[str, tuple[str, ...]] = {
     "supershingle": ("common",),
     "spotsigs": ("tau",),
     "chunk-hash": ("threshold",),
-    "i-match": (),  # words are in the lexicon or not; equal is equal
+    "i-match": (),  # hashes are equal or not
     "exact": (),
 }
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -51,20 +47,20 @@ _STEPS = range(-3, 6)
 
 
 def threshold_options(method: str) -> list[OptionInfo]:
-    """The options to tune, or an error that says there is none."""
+    """The options to tune; an error if there are none."""
     infos = {info.name: info for info in describe_options(method_class(method).Options)}
     if method in THRESHOLDS:
-        found = [infos[name] for name in THRESHOLDS[method]]
+        options = [infos[name] for name in THRESHOLDS[method]]
     else:
         numbers = [info for info in infos.values() if info.type in ("int", "float")]
-        found = [info for info in numbers if "threshold" in info.name]
-    if not found:
+        options = [info for info in numbers if "threshold" in info.name]
+    if not options:
         raise UsageError(f"{method} has no threshold to tune: its verdict is yes or no")
-    return found
+    return options
 
 
 def values_to_try(info: OptionInfo) -> list[float]:
-    """Values around the default within the option's range, in order, the default among them."""
+    """Values around the default within the option's range, in order, including the default."""
     default = float(info.default)  # type: ignore[arg-type] # numbers only
     if info.type == "int":
         tried = [default + step for step in _STEPS]
@@ -78,33 +74,33 @@ def values_to_try(info: OptionInfo) -> list[float]:
 
 
 FOLDS = 5
-HANDFUL = 50  # labelled pairs of a sort, below which a choice is a guess
+HANDFUL = 50  # with fewer labelled pairs of a kind a choice is a guess
 
 Table = NDArray[np.float64]  # settings x units x (found, said, true)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A setting, and how far it can be trusted."""
+    """The setting chosen, and how certain the choice is."""
 
     setting: int
     scores: dict[str, object]  # on all labels
     held_out: dict[str, object]  # chosen on four fifths, measured on the rest
     held_out_intervals: dict[str, list[float]]
-    chosen_again: NDArray[np.int64]  # the settings chosen on labels drawn again
+    chosen_again: NDArray[np.int64]  # the settings chosen on bootstrap samples
     true_pairs: int
     meets_precision: bool
 
     @property
     def agreement(self) -> float:
-        """Share of redraws that choose the same."""
+        """Share of bootstrap samples with the same choice."""
         return float(np.mean(self.chosen_again == self.setting))
 
 
 def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
-    """The setting with the best F1; or, with `precision`, the best recall that keeps to it.
+    """The setting with the best F1; with `precision`, the best recall at that precision.
 
-    Of equals the first: put those you would rather have in front.
+    Ties go to the first, so list settings in order of preference.
     """
     table = np.stack([np.stack([c.found, c.said, c.true], axis=1) for c in tried])
     units = table.shape[1]
@@ -126,9 +122,9 @@ def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> C
 
 
 def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
-    """For each row of sums (settings x counts) the best setting; of equals the first.
+    """The best setting for each row of sums (settings x counts); ties go to the first.
 
-    When no setting reaches the precision, the most precise one that finds anything.
+    If no setting reaches the precision: the most precise one that finds anything.
     """
     got, recall, f1 = rates(sums[..., 0], sums[..., 1], sums[..., 2])
     if precision is None:
@@ -137,13 +133,13 @@ def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
         enough = got >= precision
         finds = sums[..., 0] > 0
         value = np.where(enough, 1 + recall, np.where(finds, got, 0))
-    tie = got * 1e-9  # of equals the more precise, then the first
+    tie = got * 1e-9  # ties go to the more precise setting, then to the first
     best: NDArray[np.int64] = np.argmax(value + tie, axis=-1)
     return best
 
 
 def _held_out(table: Table, precision: float | None, seed: int) -> Counts:
-    """The counts of each unit under the setting chosen without its fold."""
+    """The counts of each unit under the setting chosen on the other folds."""
     units = table.shape[1]
     fold = np.random.default_rng(seed).permutation(units) % min(FOLDS, units)
     kept = np.empty((units, 3))
@@ -165,7 +161,7 @@ class Tuned:
     options: Setting
     choice: Choice
     tried: tuple[tuple[Setting, dict[str, object]], ...]  # each with its scores
-    ranges: Mapping[str, tuple[float, float]]  # where 95 % of the redraws choose each option
+    ranges: Mapping[str, tuple[float, float]]  # 95 % of the bootstrap choices
     defaults: Setting
     default_scores: dict[str, object]
     labelled_different: int | None  # pairs; None when the truth is clusters
@@ -182,20 +178,20 @@ def tune(
 ) -> Tuned:
     """Choose the thresholds of a method on a labelled set.
 
-    One option after another, every value is tried by a run of the method as it would be used, and
-    the best kept; the final choice is among all settings tried. Of settings that score the same,
-    the one nearest to the defaults: labels that do not tell them apart are no reason to move.
+    Options are tuned one after another, each value with a full run. The final choice is among all
+    settings tried; ties go to the setting nearest to the defaults, since labels that cannot
+    distinguish settings are no reason to change them.
     """
     if precision is not None and not 0 < precision <= 1:
-        raise UsageError(f"--precision is above 0 and at most 1, not {precision}")
+        raise UsageError(f"--precision must be above 0 and at most 1, not {precision}")
     infos = threshold_options(method)
     labelled = read_set(folder, duplicate_from)
     _check_labels(labelled)
     grids = {info.name: values_to_try(info) for info in infos}
-    told = progress or Silent()
-    told.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
+    progress = progress or Silent()
+    progress.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
     defaults = {info.name: float(info.default) for info in infos}  # type: ignore[arg-type]
-    tried = _Tried(labelled, method, workers, told, lambda each: _steps(each, defaults, grids))
+    tried = _Tried(labelled, method, workers, progress, lambda each: _steps(each, defaults, grids))
     best = dict(defaults)
     for name, values in grids.items():
         for value in values:
@@ -217,7 +213,7 @@ def tune(
 
 
 def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]) -> int:
-    """How far a setting is from the defaults, in values tried."""
+    """The distance of a setting from the defaults, in grid steps."""
     return sum(
         abs(values.index(setting[name]) - values.index(defaults[name]))
         for name, values in grids.items()
@@ -227,11 +223,11 @@ def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]
 def _check_labels(labelled: LabelledSet) -> None:
     true = count(labelled.truth, {}).true.sum()
     if not true:
-        raise UsageError(f"{labelled.name} has no duplicates among its labels: nothing to tune on")
+        raise UsageError(f"{labelled.name} has no duplicates among its labels")
 
 
 class _Tried:
-    """Settings already run, with their counts."""
+    """The settings run so far, with their counts."""
 
     def __init__(
         self,
@@ -246,13 +242,13 @@ class _Tried:
         self._counts: dict[tuple[tuple[str, float], ...], Counts] = {}
 
     def run(self, setting: Setting) -> Counts:
-        """The counts of a setting; run once."""
+        """The counts of a setting; each is run once."""
         key = tuple(sorted(setting.items()))
         if key not in self._counts:
-            with tempfile.TemporaryDirectory(prefix="neardup-tune-") as place:
+            with tempfile.TemporaryDirectory(prefix="neardup-tune-") as folder:
                 result = dedup(
                     str(self._labelled.pages),
-                    Path(place) / "result",
+                    Path(folder) / "result",
                     method=self._method,
                     options=setting,
                     workers=self._workers,
@@ -262,7 +258,7 @@ class _Tried:
         return self._counts[key]
 
     def listed(self) -> tuple[list[Setting], list[Counts]]:
-        """Settings and counts, those nearest to the defaults first."""
+        """Settings and counts, nearest to the defaults first."""
         listed = [(dict(key), counts) for key, counts in self._counts.items()]
         listed.sort(key=lambda each: self._distance(each[0]))
         return [setting for setting, _ in listed], [counts for _, counts in listed]
@@ -278,30 +274,30 @@ def _ranges(settings: list[Setting], choice: Choice) -> dict[str, tuple[float, f
 
 
 def describe(tuned: Tuned) -> list[str]:
-    """What was chosen and how sure it is, in lines for people."""
+    """The choice and its certainty, as lines of text."""
     choice = tuned.choice
     lines = [
         f"{name} = {_number(value)}, from {_number(tuned.ranges[name][0])} to "
-        f"{_number(tuned.ranges[name][1])} when the labels are drawn again"
+        f"{_number(tuned.ranges[name][1])} on bootstrap samples of the labels"
         for name, value in tuned.options.items()
     ]
     lines.append(
-        f"{choice.agreement:.0%} of {choice.chosen_again.size:,} redraws choose exactly this"
+        f"{choice.agreement:.0%} of {choice.chosen_again.size:,} samples choose exactly this"
     )
     lines.append(f"on these labels: {_scores(choice.scores)}; default: {_default(tuned)}")
     held = choice.held_out_intervals
     lines.append(
-        f"on labels held out: {_scores(choice.held_out)}; 95 % intervals: "
+        f"on held-out labels: {_scores(choice.held_out)}; 95 % intervals: "
         + ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in held.items())
     )
-    for number, what in ((choice.true_pairs, "duplicates"), (tuned.labelled_different, "others")):
+    for number, what in ((choice.true_pairs, "duplicate"), (tuned.labelled_different, "different")):
         if number is not None and number < HANDFUL:
             lines.append(
-                f"only {number} {'pair' if number == 1 else 'pairs'} of {what} labelled: that is a "
-                "handful, so take this choice as a guess"
+                f"only {number} labelled {what} {'pair' if number == 1 else 'pairs'}: "
+                "too few, so take this choice as a guess"
             )
     if not choice.meets_precision:
-        lines.append("no setting tried reaches the precision asked for: this comes nearest")
+        lines.append("no setting reaches the required precision; this comes closest")
     return lines
 
 
@@ -315,7 +311,7 @@ def _scores(scores: Mapping[str, object]) -> str:
 
 
 def write_config(tuned: Tuned, path: Path) -> None:
-    """A TOML file for `neardup dedup --config`; how sure it is stands in its comments."""
+    """Write a TOML file for `neardup dedup --config`, with the certainty in its comments."""
     comments = "".join(f"# {line}\n" for line in describe(tuned))
     options = "".join(f"{name} = {_number(value)}\n" for name, value in tuned.options.items())
     text = f'{comments}method = "{tuned.method}"\n\n[options]\n{options}'
@@ -325,5 +321,5 @@ def write_config(tuned: Tuned, path: Path) -> None:
 
 
 def _number(value: float) -> str:
-    """Without a needless .0: an option of type int takes no other."""
+    """Without a trailing .0, which an option of type int would refuse."""
     return str(int(value)) if value == int(value) else f"{value:g}"

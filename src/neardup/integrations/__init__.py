@@ -1,1 +1,1 @@
-"""neardup inside other people's programs. Each needs its extra, and none is imported here."""
+"""Integrations with other programs. Each needs its extra, and none is imported here."""

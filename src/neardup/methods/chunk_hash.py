@@ -1,14 +1,14 @@
 """`chunk-hash`: the share of chunks that two pages have in common.
 
-Shivakumar & Garcia-Molina 1998, Finding near-replicas of documents on the web; the same authors'
-SCAM (1995) for the kinds of chunk.
+Shivakumar & Garcia-Molina 1998, Finding near-replicas of documents on the web; kinds of chunk from
+the same authors' SCAM (1995).
 
-* Chunking: `chunks`. A page is cut into words, sentences, paragraphs (blocks) or not at all. The
-  larger the chunk, the fewer there are and the more one edit breaks.
-* Fingerprints: each chunk is a 64-bit hash of its tokens. A page is the set of them.
-* The rule: near when the share of chunks in common, of all that the two have, reaches the
-  threshold. (The paper counts chunks in common, 15 or 25 at least; a share does not depend on
-  the length of pages.)
+* Chunking: a page is split into words, sentences, paragraphs (blocks) or not at all. The larger the
+  chunks, the fewer there are and the more one edit breaks.
+* Fingerprints: each chunk is a 64-bit hash of its tokens. A page is their set.
+* The rule: near if the share of common chunks among all chunks of both pages reaches the threshold.
+  (The paper requires a number of common chunks, 15 or 25; a share does not depend on the length of
+  pages.)
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from neardup.text.tokens import string_buffers
 @dataclass(frozen=True, slots=True)
 class ChunkHashOptions:
     chunk: Literal["word", "sentence", "paragraph", "text"] = option(
-        "sentence", "what a page is cut into"
+        "sentence", "what a page is split into"
     )
     threshold: float = option(
-        0.5, "share of chunks in common from which pages are near", minimum=0.05, maximum=1
+        0.5, "least share of common chunks of near pages", minimum=0.05, maximum=1
     )
     minimum_chunk: int = option(
-        5, "sentences and paragraphs of fewer tokens than this are left out", minimum=1
+        5, "sentences and paragraphs with fewer tokens are ignored", minimum=1
     )
-    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+    minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
 class ChunkHash(TokenMethod):
@@ -91,13 +91,13 @@ class ChunkHash(TokenMethod):
         return [f"{a}, {count_of(b, 'chunk')}" for a, b in zip(tokens, sizes, strict=True)]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """The prefix of each page's chunks that a near page cannot be without."""
+        """The prefix of each page's chunks, of which a near page must share one."""
         chunks = ragged_of(features["chunks"])
         enough = self.decidable(features).to_numpy(zero_copy_only=False)
         return key_batch(*prefixes(*chunks, enough, self.options.threshold))
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """Pairs that may reach the threshold: no pair that does is missing."""
+        """All pairs that can reach the threshold."""
         rows = rows_that_are(self.decidable(features).combine_chunks())
         chunks = ragged_of(features["chunks"].take(pa.array(rows)))
         left, right = candidate_pairs(*chunks, self.options.threshold)
@@ -142,12 +142,12 @@ class ChunkHash(TokenMethod):
 def sentence_pieces(texts: pa.StringArray) -> tuple[pa.StringArray, Rows]:
     """The sentences of all texts, and how many each text has.
 
-    They are cut before folding: where a sentence ends depends on upper and lower case.
+    Text is split before folding, because the end of a sentence depends on letter case.
     """
     data, offsets = string_buffers(texts)
     starts, ends, places = sentence_spans(data, offsets)
     edges = np.stack([starts, ends], axis=1).ravel().astype(np.int32)
-    # Offsets that run over sentence, gap, sentence, gap ...: every other string is a sentence.
+    # Offsets of sentence, gap, sentence, gap ...: every other string is a sentence.
     spans = pa.StringArray.from_buffers(
         max(edges.size - 1, 0), pa.py_buffer(edges), pa.py_buffer(data)
     )

@@ -1,8 +1,4 @@
-"""Filters of `edit-distance` that lose nothing: feature strings as multisets of symbols.
-
-`kernels.overlap_join` says why prefixes are enough.
-
-`edit-distance`: An and Cheng, Chinese duplicate pages by edit distance (seed 000).
+"""`edit-distance`: An and Cheng, Chinese duplicate pages by edit distance.
 
 | in the paper | here |
 |---|---|
@@ -11,12 +7,12 @@
 | definition 2, `LCC = m - edit(Sour, Dest)` | `largest_common_count` |
 | definition 3, `OverlapFactor_i = LCC / length_i` | `EditDistance.judge` |
 | definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
-| VI, comparing all pairs | `EditDistance.candidates`, which need not look at them all |
+| VI, comparing all pairs | `EditDistance.candidates`, without comparing them all |
 
-The filters of `candidates` and `keys` (in `edit_distance_filters`) lose nothing. LCC counts
-characters that stay where they are, so it is at most what the two strings have in common as
-multisets, and that is at most the length n of the shorter one: both overlap factors are bounded
-before any distance is computed.
+The filters of `candidates` and `keys` lose no pair. LCC counts characters that stay in place, so it
+is at most the size of the multiset intersection of the two strings, and that is at most the length
+n of the shorter one. This bounds both overlap factors before any distance is computed;
+`kernels.set_join` says why prefixes are enough.
 """
 
 from __future__ import annotations
@@ -42,69 +38,7 @@ from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.tokens import fold_batch, string_buffers
 
-GOLDEN = 0x9E3779B97F4A7C15  # spreads the numbers of bands over 64 bits
-
-
-def prefix_keys(string: str, beta: float) -> list[int]:
-    """Keys of which two strings share one if their LCC can reach `beta` of the longer one."""
-    members = sorted(xxhash.xxh3_64_intdigest(each.encode()) for each in numbered(string))
-    prefix = members[: len(members) - least_common(len(members), beta) + 1]
-    bands = length_bands(len(string), beta)
-    return [(member + band * GOLDEN) % 2**64 for band in bands for member in prefix]
-
-
-def ranked_members(strings: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`(members, offsets)` for the overlap join: symbols numbered apart, the rarest first."""
-    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
-    owners = np.repeat(np.arange(len(strings)), lengths)
-    sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits
-    fresh = np.concatenate(([True], sorted_by_code[1:] != sorted_by_code[:-1]))[: codes.size]
-    places = np.arange(codes.size)
-    nth = places - np.maximum.accumulate(np.where(fresh, places, 0))  # 0 for its first occurrence
-    _, kinds, counts = np.unique(
-        nth << 21 | sorted_by_code & 0x1FFFFF, return_inverse=True, return_counts=True
-    )
-    rank = np.empty(counts.size, np.int64)
-    rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
-    members = np.sort(owners << 32 | rank[kinds]) & 0xFFFFFFFF
-    return members, offsets
-
-
-def numbered(string: str) -> list[str]:
-    """The symbols of a string as a set: its second `a` is another member than its first."""
-    seen: dict[str, int] = {}
-    members = []
-    for symbol in string:
-        seen[symbol] = nth = seen.get(symbol, 0) + 1
-        members.append(f"{symbol}{nth}")
-    return members
-
-
-def length_bands(length: int, beta: float) -> tuple[int, ...]:
-    """Two bands of lengths; two strings with `n / m >= beta` always share one.
-
-    A band ends where a string is too long for the shortest string in it. So what is long enough
-    for a string is in its band or the next.
-    """
-    if beta == 0:
-        return (0,)
-    band, edge = 0, _next_edge(1, beta)
-    while length >= edge:
-        band, edge = band + 1, _next_edge(edge, beta)
-    return (band, band + 1)
-
-
-@cache
-def _next_edge(shortest: int, beta: float) -> int:
-    """The smallest length m with `shortest / m < beta`."""
-    edge = max(shortest + 1, math.floor(shortest / beta) - 1)
-    while shortest / edge >= beta:
-        edge += 1
-    return edge
-
-
+GOLDEN = 0x9E3779B97F4A7C15  # spreads band numbers over 64 bits
 # A word is one symbol of the feature string: a code point of the private planes 15 and 16.
 PRIVATE_PLANES = 0xF0000
 PRIVATE_SYMBOLS = 0x20000
@@ -117,25 +51,25 @@ class EditDistanceOptions:
     )
     beta: float = option(
         0.8,
-        "least overlap factor of the longer one; less than alpha catches a page inside another",
+        "least overlap factor of the longer string; below alpha, pages inside others also match",
         minimum=0,
         maximum=1,
     )
     epsilon: float = option(
         0.2,
-        "added to alpha (up to 1) when both pages are on one host: sister pages share noise",
+        "added to alpha (up to 1) if both pages are on one host, where pages share noise",
         minimum=0,
         maximum=1,
     )
     minimum_length: int = option(
-        5, "pages with a shorter feature string are undecided: it would fit by chance", minimum=1
+        5, "pages with a shorter feature string are undecided: it could match by chance", minimum=1
     )
     words: bool = option(
-        True, "pages that are not in Chinese: the last word of each sentence is one symbol"
+        True, "for pages not in Chinese, use the last word of each sentence as a symbol"
     )
-    fold: bool = option(True, "take traditional and simplified, upper and lower case as one")
+    fold: bool = option(True, "ignore letter case and traditional or simplified form")
     contained: bool = option(
-        False, "also look for pages inside longer ones (slower: lengths no longer tell)"
+        False, "also look for pages inside longer ones (slower: lengths no longer filter)"
     )
 
 
@@ -145,7 +79,7 @@ class EditDistance(Method):
     name = "edit-distance"
     paper = "An & Cheng: Chinese duplicate pages by edit distance"
     languages = "Chinese; other languages by the last words of sentences"
-    cost = "all pairs that the filters leave; near linear where few pages are alike"
+    cost = "all pairs that pass the filters; near linear if few pages are alike"
     Options = EditDistanceOptions
     options: EditDistanceOptions
     paper_preset = {"minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
@@ -171,7 +105,7 @@ class EditDistance(Method):
         return pc.greater_equal(features.column("length"), self.options.minimum_length)
 
     def least_overlap(self, same_host: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The alpha of each pair: raised by epsilon where both pages are on one host."""
+        """The alpha of each pair: raised by epsilon if both pages are on one host."""
         raised = min(1.0, round(self.options.alpha + self.options.epsilon, 12))
         return np.where(same_host, raised, self.options.alpha)
 
@@ -181,9 +115,9 @@ class EditDistance(Method):
         return 0.0 if self.options.contained else self.options.beta
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """Prefixes of the feature strings as multisets, a key for each band of lengths.
+        """Prefixes of the feature strings as multisets, one key for each band of lengths.
 
-        Any two strings that can be duplicates (`kernels.overlap_join` says why) share a key.
+        Any two strings that can be duplicates share a key.
         """
         rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
         strings = features.column("symbols").take(pa.array(rows)).to_pylist()
@@ -193,7 +127,7 @@ class EditDistance(Method):
         return pa.record_batch([np.repeat(rows, counts), flat], schema=KEYS)
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """All pairs that are duplicates (or contained, if asked for), each once."""
+        """All duplicate pairs, and contained ones if the option says so, each once."""
         length = features.column("length").to_numpy()
         rows = np.flatnonzero(length >= self.options.minimum_length)
         rows = rows[np.argsort(length[rows], kind="stable")]  # shortest first
@@ -208,7 +142,7 @@ class EditDistance(Method):
     def _verified(
         self, features: pa.Table, sour: NDArray[np.int64], dest: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Which pairs pass definition 4; distances stop where they cannot."""
+        """Which pairs satisfy definition 4. Distances are cut off where they cannot."""
         n, m = (features.column("length").to_numpy()[rows] for rows in (sour, dest))
         lcc = largest_common_count(
             features.column("symbols").take(pa.array(sour)),
@@ -273,17 +207,17 @@ class EditDistance(Method):
 
 
 def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False) -> list[str]:
-    """IV.B: what stands before each full stop, in page order, one symbol each.
+    """IV.B: one symbol for each full stop, in page order.
 
-    A Han character stands for itself; with `words` it is the last word of each sentence, and a
+    The symbol is the Han character before it. With `words` it is the last word of the sentence; a
     word of several letters is hashed to a private code point.
     """
     data, offsets = string_buffers(texts)
     starts, ends, counts = (last_words if words else han_before_stops)(data, offsets)
     view = data.data
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    found = pa.array([str(view[start:end], "utf-8") for start, end in spans], pa.string())
-    return _joined(_symbols(fold_batch(found) if fold else found), counts)
+    units = pa.array([str(view[start:end], "utf-8") for start, end in spans], pa.string())
+    return _joined(_symbols(fold_batch(units) if fold else units), counts)
 
 
 def _where(texts: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
@@ -309,10 +243,10 @@ def _joined(symbols: NDArray[np.uint32], places: NDArray[np.int64]) -> list[str]
 
 
 def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -> NDArray[np.int64]:
-    """Definition 2: LCC of each pair of strings; 0 where it is below `least_share` of the longer.
+    """Definition 2: LCC of each pair of strings; 0 if it is below `least_share` of the longer.
 
     rapidfuzz's normalised similarity is LCC over the longer length, so the share is its cut-off,
-    set a hair lower because the exact comparison is the caller's.
+    set slightly lower because the caller does the exact comparison.
     """
     lengths = [pc.utf8_length(side).to_numpy() for side in (one, two)]
     shares = process.cpdist(
@@ -334,7 +268,67 @@ def _same_host(
 
 
 def _equal_hosts(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
-    """A page without a host is on none."""
+    """Whether two pages are on one host. A page without a host shares none."""
     equal = pc.and_(pc.equal(one, two), pc.not_equal(one, ""))
     same: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
     return same
+
+
+def prefix_keys(string: str, beta: float) -> list[int]:
+    """Keys such that two strings share one if their LCC can reach `beta` of the longer one."""
+    members = sorted(xxhash.xxh3_64_intdigest(each.encode()) for each in numbered(string))
+    prefix = members[: len(members) - least_common(len(members), beta) + 1]
+    bands = length_bands(len(string), beta)
+    return [(member + band * GOLDEN) % 2**64 for band in bands for member in prefix]
+
+
+def ranked_members(strings: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`(members, offsets)` for the overlap join: each occurrence its own number, rarest first."""
+    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
+    owners = np.repeat(np.arange(len(strings)), lengths)
+    sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits
+    fresh = np.concatenate(([True], sorted_by_code[1:] != sorted_by_code[:-1]))[: codes.size]
+    places = np.arange(codes.size)
+    nth = places - np.maximum.accumulate(np.where(fresh, places, 0))  # 0 for its first occurrence
+    _, kinds, counts = np.unique(
+        nth << 21 | sorted_by_code & 0x1FFFFF, return_inverse=True, return_counts=True
+    )
+    rank = np.empty(counts.size, np.int64)
+    rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
+    members = np.sort(owners << 32 | rank[kinds]) & 0xFFFFFFFF
+    return members, offsets
+
+
+def numbered(string: str) -> list[str]:
+    """The symbols of a string as a set: its second `a` is a different member from its first."""
+    seen: dict[str, int] = {}
+    members = []
+    for symbol in string:
+        seen[symbol] = nth = seen.get(symbol, 0) + 1
+        members.append(f"{symbol}{nth}")
+    return members
+
+
+def length_bands(length: int, beta: float) -> tuple[int, ...]:
+    """Two bands of lengths; two strings with `n / m >= beta` always share one.
+
+    A band ends where a string is too long to match the shortest in it, so every string long
+    enough to match is in the same band or the next.
+    """
+    if beta == 0:
+        return (0,)
+    band, edge = 0, _next_edge(1, beta)
+    while length >= edge:
+        band, edge = band + 1, _next_edge(edge, beta)
+    return (band, band + 1)
+
+
+@cache
+def _next_edge(shortest: int, beta: float) -> int:
+    """The smallest length m with `shortest / m < beta`."""
+    edge = max(shortest + 1, math.floor(shortest / beta) - 1)
+    while shortest / edge >= beta:
+        edge += 1
+    return edge

@@ -1,8 +1,8 @@
 """`exact`: pages whose normalised text is the same, letter for letter.
 
-The text of all blocks is folded for comparing (Unicode form, width, case, traditional and
-simplified characters) and its white space taken out, so that a reflowed or re-encoded copy is
-still the same. What remains is hashed to 128 bits.
+The text of all blocks is folded (Unicode form, width, case, traditional and simplified
+characters) and its white space removed, so that a reflowed or re-encoded copy is still the same.
+The rest is hashed to 128 bits.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from neardup.text.tokens import string_buffers
 @dataclass(frozen=True, slots=True)
 class ExactOptions:
     minimum_text: int = option(
-        50, "pages with fewer characters than this (white space apart) are undecided", minimum=1
+        50, "pages with fewer characters, without white space, are undecided", minimum=1
     )
 
 
 class Exact(Method):
-    """Same normalised text, nothing else."""
+    """The same normalised text."""
 
     name = "exact"
     paper = "content hash, the classic baseline"
@@ -83,7 +83,7 @@ class Exact(Method):
 def _without_space(
     data: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Folded text without its white space, which is spaces and line ends only."""
+    """Folded text without white space; after folding there are only spaces and newlines."""
     solid = (data != ord(" ")) & (data != ord("\n"))
     before = np.concatenate([[0], np.cumsum(solid)])
     return data[solid], before[offsets]

@@ -4,20 +4,20 @@
     section 3.1   main and auxiliary code                      FeatureCode.features
     section 3.2   the judge, rules 1 to 3                      feature_judge.py
     section 3.3   n - m > 5: when a main code is enough        the option `certain_length`
-    section 4     the forest of extended binary sort trees     feature_forest.py
+    section 4     the forest of extended binary sort trees     feature_judge.py
 
 The main code (主码) is the first character of each paragraph. The auxiliary code (辅码) has, for
 each paragraph, the character before each of its first n punctuation marks. In scripts with spaces
-a word stands for the character. Letters are folded first (case, width, traditional characters).
+words take the place of characters. Text is folded first (case, width, traditional characters).
 
-Two indexes find what to compare (the option `index`):
+Two indexes find the pages to compare (the option `index`):
 
-* `forest`, the paper's: a search meets only the nodes on its path in the tree of its interval, so
-  pages across a boundary, or left of a node and equal to one on its right, are missed. What it
+* `forest`, the paper's: a search visits only the nodes on its path in the tree of its interval. It
+  misses equal pages in another interval, and equal pages in the other subtree of a node. What it
   finds depends on the order of the pages.
-* `exact`: a key for each paragraph (its opening and auxiliary code together) and one for the whole
-  main code. It misses nothing: a pair that rule 3 calls equal has at least one paragraph with
-  both codes equal, and a pair that rule 1 calls equal has the whole main code in common.
+* `exact`: one key per paragraph (opening and auxiliary code together) and one for the whole main
+  code. It misses nothing: a pair that is equal by rule 3 has at least one paragraph with both codes
+  equal, and a pair that is equal by rule 1 has the same main code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.main_text import main_blocks, site_counts
 from neardup.text.tokens import fold_batch, string_buffers
 
-OPENING = 32  # characters, enough for a stock opening and the signs before it
+OPENING = 32  # characters: enough for a stock opening and the marks before it
 # Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.
 STOCK_OPENINGS = (
     r"^\W*(据|新华社|新华网|中新社|中新网|人民网|央视|本报讯|本报记者|本网讯|记者|责任编辑|编辑|来源"
@@ -61,7 +61,7 @@ class FeatureCode(Method):
     name = "feature-code"
     paper = "Chen & Niu 2005, feature code and sort-tree forest"
     languages = "Chinese; others by words in place of characters"
-    cost = "linear, plus the pairs that share a paragraph; forest: a tree search a page"
+    cost = "linear, plus the pairs that share a paragraph; forest: one tree search per page"
     Options = FeatureCodeOptions
     options: FeatureCodeOptions
     paper_preset = {  # noqa: RUF012
@@ -73,7 +73,7 @@ class FeatureCode(Method):
     joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
 
     def __new__(cls, options: FeatureCodeOptions | None = None) -> FeatureCode:
-        """The class that goes with the option `index`: an engine asks what a method can do."""
+        """The class for the option `index`: a pipeline asks an instance what it can do."""
         in_forest = options is not None and options.index == "forest"
         return super().__new__(FeatureCodeInForest if in_forest else cls)
 
@@ -82,14 +82,14 @@ class FeatureCode(Method):
         return pa.schema(
             [
                 ("main", pa.list_(pa.uint64())),
-                ("auxiliary", pa.list_(pa.uint64())),  # n symbols a paragraph
+                ("auxiliary", pa.list_(pa.uint64())),  # n symbols per paragraph
                 ("own", pa.int32()),  # paragraphs without a stock opening: the paper's n - m
                 ("bytes", pa.int64()),  # of the main text in GB18030, the paper's tl
             ]
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """What tells a site's own paragraphs."""
+        """Counts that reveal the paragraphs a site repeats."""
         return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
 
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
@@ -98,7 +98,7 @@ class FeatureCode(Method):
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
         openings = pc.utf8_slice_codeunits(folded, 0, OPENING)
         is_stock = pc.match_substring_regex(openings, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
-        has_symbol = main > 0  # a paragraph of nothing but signs has no code
+        has_symbol = main > 0  # a paragraph of marks only has no code
         places = _cumulated(has_symbol)[blocks.offsets.to_numpy()]
         own = np.diff(_cumulated(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
         columns = [
@@ -138,7 +138,7 @@ class FeatureCode(Method):
 
 
 class FeatureCodeInForest(FeatureCode):
-    """The same with the paper's index: decides page by page."""
+    """With the paper's index, which decides page by page."""
 
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
         """Place each page in the forest (`schemas.ASSIGNED`)."""
@@ -149,8 +149,8 @@ class FeatureCodeInForest(FeatureCode):
         for page, enough, main, auxiliary, own, size in zip(
             ids.to_pylist(), decidable, *columns, strict=True
         ):
-            found = forest.place(page, Code(main, auxiliary, own), size) if enough else None
-            match, ruling = found or (None, _founder(enough, len(main)))
+            merged = forest.place(page, Code(main, auxiliary, own), size) if enough else None
+            match, ruling = merged or (None, _founder(enough, len(main)))
             matches.append(match)
             rulings.append(ruling)
         rest = _verdicts(rulings)
@@ -175,7 +175,7 @@ def _verdicts(rulings: list[Ruling]) -> pa.RecordBatch:
 
 
 def _founder(enough: bool, paragraphs: int) -> Ruling:
-    """What is said of a page that merges with none."""
+    """The ruling on a page that merges with none."""
     if enough:
         return Ruling(Relation.DIFFERENT, None, {"why": "no equal page on its way in the forest"})
     why = f"too little text to tell: {paragraphs} paragraphs"

@@ -1,21 +1,5 @@
-"""The judge of `feature-code` (section 3.2): rules 1 to 3 on two feature codes.
-
-The forest of extended binary sort trees of `feature-code` (sections 4.1, 4.2 and 4.4).
-
-A tree for each interval of the gathering factor (section 4.4). A node of a tree carries the page
-it stands for and its auxiliary list (辅指针): the pages near to that one. The pages at the nodes
-are what the paper keeps.
-
-The forest lives in three maps of a `State`, so that a store can keep it:
-
-    trees   interval -> the node at the root
-    nodes   node (named after the page that made it) -> page, key, left, right, auxiliary list
-    codes   page -> its feature code
-
-Search and insertion are loops, not recursions: pages that come sorted by their main code make a
-tree that is one long branch, which costs time (a comparison a node) but no stack. The trees are
-not balanced, as the paper's are not: turning them would change which nodes a search meets.
-"""
+"""The judge of `feature-code` (section 3.2) and its forest of extended binary sort trees
+(sections 4.1, 4.2 and 4.4)."""
 
 from __future__ import annotations
 
@@ -33,54 +17,70 @@ from neardup.kernels.feature_codes import common_symbols, equal_lists, paired_pa
 from neardup.methods.base import State
 from neardup.model import Relation
 
+UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR, OTHER = range(6)
+RELATIONS = (
+    Relation.UNDECIDED,
+    Relation.SAME,
+    Relation.CONTAINED,
+    Relation.CONTAINS,
+    Relation.NEAR,
+    Relation.DIFFERENT,
+)
+EQUAL = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})  # 相等
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureCodeOptions:
     index: Literal["exact", "forest"] = option(
-        "exact", "how equal pages are found: without a miss, or the paper's sort-tree forest"
+        "exact", "how candidates are found: exactly, or by the paper's sort-tree forest"
     )
     n: int = option(3, "punctuation marks per paragraph for the auxiliary code", minimum=1)
     large: float = option(
         0.8,
-        "main codes are near when more than this share of either is in common",
+        "main codes are near if more than this share of either is in common",
         minimum=0,
         maximum=1,
     )
-    small: float = option(0.2, "and different when less than this share is", minimum=0, maximum=1)
+    small: float = option(
+        0.2,
+        "main codes are different if less of both is in common",
+        minimum=0,
+        maximum=1,
+    )
     undetermined: Literal["different", "compare"] = option(
         "different", "between small and large: different, or compare auxiliary codes (rule 3)"
     )
     auxiliary: float = option(
         0.8,
-        "rule 3 needs this share of equal auxiliary codes",
-        minimum=0.01,  # at 0 a pair without any equal paragraph would pass, and have no key
+        "share of equal auxiliary codes required by rule 3",
+        minimum=0.01,  # at 0 a pair without an equal paragraph, so without a key, would pass
         maximum=1,
     )
-    width: float = option(50, "of an interval of the gathering factor (forest)", minimum=1)
+    width: float = option(50, "width of an interval of the gathering factor (forest)", minimum=1)
     site_blocks: bool = option(
-        True, "guard: paragraphs that a host shows under other titles too are not of the main text"
+        True, "guard: exclude paragraphs that a host repeats under other titles"
     )
     minimum_paragraphs: int = option(
         2, "guard: pages with fewer paragraphs are undecided", minimum=1
     )
     certain_length: int = option(
         5,
-        "guard: equal main codes need rule 3 too unless more than this many paragraphs have an "
+        "guard: equal main codes also need rule 3 unless more than this many paragraphs have an "
         "opening of their own; -1 is off",
         minimum=-1,
     )
 
 
 class Code(NamedTuple):
-    """A feature code: symbols are numbers that sort as their text does."""
+    """A feature code. Symbols are numbers that sort like their text."""
 
-    main: list[int]  # one symbol a paragraph
-    auxiliary: list[int]  # n symbols a paragraph, one paragraph after another
+    main: list[int]  # one symbol per paragraph
+    auxiliary: list[int]  # n symbols per paragraph
     own: int  # paragraphs without a stock opening
 
 
 class Ruling(NamedTuple):
-    """The judge's verdict on two codes: what the first is to the second."""
+    """The judge's verdict: the relation of the first code to the second."""
 
     relation: Relation
     similarity: float | None
@@ -92,7 +92,7 @@ class Codes:
     """The feature codes of many pages: page r has paragraphs `offsets[r]:offsets[r + 1]`."""
 
     main: NDArray[np.uint64]
-    auxiliary: NDArray[np.uint64]  # a row a paragraph
+    auxiliary: NDArray[np.uint64]  # one row per paragraph
     offsets: NDArray[np.int64]
     own: NDArray[np.int64]
 
@@ -120,8 +120,8 @@ class Codes:
 def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[Ruling]:
     """Rules 1 to 3 of section 3.2 on each pair of codes.
 
-    Main codes are multisets in page order, of n and m symbols. `share` is what they have in
-    common as part of the shorter: "of either" means that one of the two is enough.
+    Main codes are multisets of n and m symbols, in page order. `share` is their intersection as a
+    share of the shorter one: "of either" in the paper means that one of the two is enough.
     """
     n, m = np.diff(left.offsets), np.diff(right.offsets)
     shorter, longer = np.minimum(n, m), np.maximum(n, m)
@@ -133,31 +133,20 @@ def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[
     subset = decidable & (common == shorter) & (n != m)
     large = decidable & (share > options.large)
     unclear = decidable & ~large & ~subset & (share >= options.small) & (common > 0)
-    asked = equal | subset | large | (unclear & (options.undetermined == "compare"))  # rule 2
+    compared = equal | subset | large | (unclear & (options.undetermined == "compare"))  # rule 2
     paired, same = paired_paragraphs(
         *(left.main, left.auxiliary, left.offsets),
         *(right.main, right.auxiliary, right.offsets),
-        asked & ~certain,
+        compared & ~certain,
     )
-    passed = certain | (asked & (same / np.maximum(paired, 1) >= options.auxiliary))  # rule 3
+    passed = certain | (compared & (same / np.maximum(paired, 1) >= options.auxiliary))  # rule 3
     kinds = np.select(
         [~decidable, passed & equal, passed & subset & (n < m), passed & subset, passed],
         [UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR],
         OTHER,
     )
-    columns = (kinds, common, n, m, longer, asked & ~certain, paired, same, unclear)
+    columns = (kinds, common, n, m, longer, compared & ~certain, paired, same, unclear)
     return [_ruling(*row) for row in zip(*(each.tolist() for each in columns), strict=True)]
-
-
-UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR, OTHER = range(6)
-RELATIONS = (
-    Relation.UNDECIDED,
-    Relation.SAME,
-    Relation.CONTAINED,
-    Relation.CONTAINS,
-    Relation.NEAR,
-    Relation.DIFFERENT,
-)
 
 
 def _ruling(
@@ -175,12 +164,12 @@ def _ruling(
     if kind == UNDECIDED:
         why = f"too little text to tell: {min(n, m)} paragraphs"
         return Ruling(Relation.UNDECIDED, None, {"why": why, **evidence})
-    said = {
+    reasons = {
         SAME: f"equal main codes of {n} paragraphs",
         CONTAINED: f"all {n} main codes among the other page's {m}",
         CONTAINS: f"all {m} main codes of the other page among these {n}",
     }
-    why = said.get(kind, f"{common} main codes in common, of {n} and {m}")
+    why = reasons.get(kind, f"{common} main codes in common, of {n} and {m}")
     if compared:
         evidence |= {"paired": paired, "auxiliary_equal": same}
         why += f"; {same} of {paired} auxiliary codes equal"
@@ -190,28 +179,38 @@ def _ruling(
 
 
 def may_be_equal(ours: list[int], theirs: list[int], options: FeatureCodeOptions) -> bool:
-    """False only where rule 2 would say different: counts each symbol that is there at all."""
+    """A cheap test, False only if rule 2 would say different: ignores how often symbols occur."""
     shorter, longer = sorted((ours, theirs), key=len)
     least = options.large if options.undetermined == "different" else options.small
     at_most = sum(map(set(longer).__contains__, shorter))
     return at_most > 0 and at_most >= least * len(shorter)
 
 
-EQUAL = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})  # 相等
-
-
 class Node(NamedTuple):
-    """A node as the `nodes` map keeps it. No name is the empty text."""
+    """A node as stored in the `nodes` map. An empty name means no child."""
 
     page: str
-    key: list[int]  # the main code it was made with; stays when a longer page takes the node
+    key: list[int]  # the main code it was created with; kept if a longer page takes the node
     left: str
     right: str
     near: list[str]  # the auxiliary list
 
 
 class Forest:
-    """Places pages one by one."""
+    """Places pages one by one.
+
+    There is one tree for each interval of the gathering factor. A node holds a page, which the
+    paper keeps, and its auxiliary list (辅指针) of near pages. The forest is stored in three maps
+    of a `State`:
+
+        trees   interval -> the root node
+        nodes   node (named after the page that created it) -> page, key, left, right, list
+        codes   page -> its feature code
+
+    Search and insertion are loops, not recursions: pages sorted by main code make one long branch,
+    which costs time (one comparison per node) but no stack. As in the paper, trees are not
+    balanced; rotations would change which nodes a search visits.
+    """
 
     def __init__(self, state: State, judge: Callable[[Code, Code], Ruling], width: float) -> None:
         self._trees = state.map("feature-code/trees")
@@ -221,7 +220,7 @@ class Forest:
         self._width = width
 
     def place(self, page: str, code: Code, size: int) -> tuple[str, Ruling] | None:
-        """The page whose node this one merges with and the verdict, or None for a new node.
+        """The page this one merges with, and the verdict; None if it becomes a new node.
 
         `size` is the length of the page's text in bytes.
         """
@@ -247,11 +246,11 @@ class Forest:
             name = child
 
     def code(self, page: str) -> Code:
-        """The feature code of a page that was placed."""
+        """The feature code of a placed page."""
         return Code(*self._codes[page])
 
     def nodes(self) -> list[Node]:
-        """All nodes, in the order they were made."""
+        """All nodes, in the order of creation."""
         return [Node(*values) for values in self._nodes.values()]
 
     def _grow(self, page: str, code: Code) -> str:
@@ -259,18 +258,18 @@ class Forest:
         return page
 
     def _merge(self, name: str, node: Node, page: str, relation: Relation) -> None:
-        """The merge rules of section 4.2, by what the new page is to the page at the node."""
+        """The merge rules of section 4.2, by the relation of the new page to the node's."""
         if relation is Relation.SAME:  # 1) equal main codes: the tree does not change
             return
-        if relation is Relation.CONTAINS:  # 3) the node's is a proper subset: they change places
+        if relation is Relation.CONTAINS:  # 3) the node's page is a proper subset: swap them
             near = self._listed(node.near, node.page)
             self._nodes[name] = list(node._replace(page=page, near=near))
-        else:  # 2) a proper subset of the node's, or 4) a large intersection
+        else:  # 2) a proper subset of the node's page, or 4) a large intersection
             near = self._listed(node.near, page)
             self._nodes[name] = list(node._replace(near=near))
 
     def _listed(self, near: list[str], page: str) -> list[str]:
-        """The auxiliary list with the page in it, unless one equal to it is there."""
+        """The auxiliary list with the page added, unless it already holds an equal one."""
         code = self.code(page)
         known = any(self._judge(code, self.code(other)).relation in EQUAL for other in near)
         return near if known else [*near, page]

@@ -1,19 +1,19 @@
-"""`i-match`: one hash of the words that tell, neither too common nor too rare.
+"""`i-match`: one hash of the discriminating words, neither too common nor too rare.
 
 Chowdhury, Frieder, Grossman & McCabe 2002, Collection statistics for fast duplicate document
 detection; Kolcz & Chowdhury 2008, Lexicon randomization for near-duplicate detection with I-Match.
 
-* Collection statistics: `survey`, in how many pages each word occurs.
-* The lexicon: words whose normalised idf, `log(N / df) / log(N)`, is within [low, high]. 0 is a
-  word on every page, 1 a word on one page only.
+* Collection statistics: `survey` counts the pages with each word.
+* The lexicon: words whose normalised idf, `log(N / df) / log(N)`, is within [low, high]. A
+  word on every page has 0, a word on one page has 1.
 * The signature: a hash of the page's distinct words within the lexicon. Pages with the same
   signature are duplicates. Order and repeats of words do not matter.
-* Randomised lexicons (2008): K more lexicons, each without a share of the words, picked at random
-  but always the same for a word. One signature in common out of K + 1 is enough: an edit of few
-  words is outside some of the lexicons.
+* Randomised lexicons (2008): K more lexicons, each without a random but reproducible share of the
+  words. One common signature out of K + 1 is enough: the few words of an edit are outside some of
+  the lexicons.
 
-Few pages tell no idf: of two, a word is on one or on both. Below `minimum_pages` the lexicon is
-every word, and the evidence says so.
+idf needs many pages: of two, a word is on one or on both. Below `minimum_pages` every word is in
+the lexicon, and the evidence says so.
 """
 
 from __future__ import annotations
@@ -42,29 +42,25 @@ from neardup.methods.token_method import (
 from neardup.schemas import COUNTS
 
 Number = TypeVar("Number", np.uint64, np.int64)
-NO_SIGNATURE = 0  # in place of a signature of too few words
+NO_SIGNATURE = 0  # for pages with too few words
 
 
 @dataclass(frozen=True, slots=True)
 class IMatchOptions:
-    low: float = option(0.1, "normalised idf from which a word tells", minimum=0, maximum=1)
-    high: float = option(0.9, "normalised idf up to which a word tells", minimum=0, maximum=1)
+    low: float = option(0.1, "least normalised idf of a word in the lexicon", minimum=0, maximum=1)
+    high: float = option(0.9, "most normalised idf of a word in the lexicon", minimum=0, maximum=1)
     lexicons: int = option(
         10,
-        "randomised lexicons beside the main one (K); 0 is the paper of 2002",
+        "randomised lexicons besides the main one (K); 0 is the paper of 2002",
         minimum=0,
         maximum=100,
     )
     removed: float = option(
-        0.3, "share of words that a randomised lexicon lacks", minimum=0.01, maximum=0.99
+        0.3, "share of words removed from a randomised lexicon", minimum=0.01, maximum=0.99
     )
-    minimum_pages: int = option(
-        10, "with fewer pages than this every word is in the lexicon", minimum=1
-    )
-    minimum_terms: int = option(
-        5, "a signature of fewer words than this counts for nothing", minimum=1
-    )
-    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+    minimum_pages: int = option(10, "with fewer pages, every word is in the lexicon", minimum=1)
+    minimum_terms: int = option(5, "signatures of fewer words are ignored", minimum=1)
+    minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
 class IMatch(TokenMethod):
@@ -92,7 +88,7 @@ class IMatch(TokenMethod):
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """In how many of these pages each word occurs."""
+        """The number of these pages with each word."""
         words, _ = sort_distinct(*page_tokens(pages.column("text")))
         keys, counts = np.unique(words, return_counts=True)
         return pa.record_batch([keys, counts.astype(np.int64)], schema=COUNTS)
@@ -102,14 +98,14 @@ class IMatch(TokenMethod):
     ) -> list[pa.Array]:
         words = Ragged(*sort_distinct(*tokens))
         every_word = survey is None or survey.pages < self.options.minimum_pages
-        telling = (
+        in_lexicon = (
             np.ones(words.values.size, bool)
             if survey is None or every_word
-            else self._is_telling(survey.count(words.values), survey.pages)
+            else self._is_in_lexicon(survey.count(words.values), survey.pages)
         )
-        signatures = [self._signatures(words, telling, which) for which in range(self._count)]
+        signatures = [self._signatures(words, in_lexicon, which) for which in range(self._count)]
         return [
-            pa.array(_sums(telling.astype(np.int64), words.offsets)),
+            pa.array(_sums(in_lexicon.astype(np.int64), words.offsets)),
             pa.array(np.full(len(pages), every_word)),
             pa.FixedSizeListArray.from_arrays(np.stack(signatures, axis=1).ravel(), self._count),
         ]
@@ -137,14 +133,14 @@ class IMatch(TokenMethod):
             "every word is in the lexicon, as few pages tell no idf" if every else "by idf"
             for every in left["every_word"].to_pylist()
         ]
-        told = zip(equal.tolist(), terms, lexicon, strict=True)
+        rows = zip(equal.tolist(), terms, lexicon, strict=True)
         return Comparison(
             equal / self._count,
             equal > 0,
             [
                 f"{same} of {self._count} signatures are equal, "
                 f"of {ours} and {theirs} words in the lexicon ({how})"
-                for same, (ours, theirs), how in told
+                for same, (ours, theirs), how in rows
             ],
             {"equal_signatures": equal.tolist(), "lexicon_words": [list(each) for each in terms]},
         )
@@ -153,18 +149,20 @@ class IMatch(TokenMethod):
     def _count(self) -> int:
         return 1 + self.options.lexicons
 
-    def _is_telling(self, document_frequencies: NDArray[np.int64], pages: int) -> NDArray[np.bool_]:
+    def _is_in_lexicon(
+        self, document_frequencies: NDArray[np.int64], pages: int
+    ) -> NDArray[np.bool_]:
         nidf = normalised_idf(document_frequencies, pages)
         return (nidf >= self.options.low) & (nidf <= self.options.high)
 
-    def _signatures(self, words: Ragged, telling: NDArray[np.bool_], which: int) -> Hashes:
+    def _signatures(self, words: Ragged, in_lexicon: NDArray[np.bool_], which: int) -> Hashes:
         """The signature of each page by lexicon `which`; 0 is the main one."""
         salt = np.uint64(which * int(BASE) % 2**64)
         if which:
             kept = mix_all(words.values + salt) >= np.uint64(self.options.removed * 2.0**64)
-            telling = telling & kept
-        hashes = np.where(telling, mix_all(words.values), np.uint64(0))
-        enough = _sums(telling.astype(np.int64), words.offsets) >= self.options.minimum_terms
+            in_lexicon = in_lexicon & kept
+        hashes = np.where(in_lexicon, mix_all(words.values), np.uint64(0))
+        enough = _sums(in_lexicon.astype(np.int64), words.offsets) >= self.options.minimum_terms
         signatures = mix_all(_sums(hashes, words.offsets) + salt)
         return np.where(enough, signatures, np.uint64(NO_SIGNATURE))
 
@@ -178,7 +176,7 @@ def normalised_idf(document_frequencies: NDArray[np.int64], pages: int) -> NDArr
 
 
 def _sums(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
-    """The sum of each document's values; those of hashes wrap around."""
+    """The sum of each document's values; sums of hashes wrap around."""
     running = np.zeros(values.size + 1, values.dtype)
     np.cumsum(values, out=running[1:])
     sums: NDArray[Number] = running[offsets[1:]] - running[offsets[:-1]]

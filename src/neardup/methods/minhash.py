@@ -1,15 +1,15 @@
-"""`minhash`: resemblance of shingle sets, estimated from min-wise samples, found by bands.
+"""`minhash`: resemblance of shingle sets, estimated from min-wise samples, with banding.
 
 Broder 1997, On the resemblance and containment of documents.
 
 * Section 2, shingling: S(D, w), the set of runs of w tokens (`kernels.shingles`).
   `resemblance = |S(A) n S(B)| / |S(A) u S(B)|`.
-* Section 3, the sketch: the smallest value of each of many random permutations agrees between two
-  pages with the chance of their resemblance (`kernels.minhash`). By default one permutation in
-  bins gives all samples; `sampling="permutations"` takes one for each.
-* Finding pairs: the samples are cut into bands of rows; pages with a whole band in common are
-  candidates. The chance of that is `1 - (1 - s^rows)^bands` for a share s of equal samples.
-* The rule: near when the share of equal samples (or, with `verify="exact"`, the resemblance of the
+* Section 3, the sketch: the probability that two pages have the same minimum under a random
+  permutation is their resemblance (`kernels.minhash`). By default all samples come from the bins of
+  one permutation; `sampling="permutations"` uses one permutation for each.
+* Candidates: the samples are split into bands of rows, and pages that share a whole band are
+  candidates. The probability of that is `1 - (1 - s^rows)^bands` for a share s of equal samples.
+* The rule: near if the share of equal samples (or, with `verify="exact"`, the resemblance of the
   sets themselves) reaches the threshold.
 """
 
@@ -41,23 +41,23 @@ from neardup.methods.token_method import (
     rows_that_are,
 )
 
-FOUND = 0.99  # the chance that bands find a pair that is just at the threshold
+FOUND = 0.99  # probability that banding finds a pair exactly at the threshold
 
 
 @dataclass(frozen=True, slots=True)
 class MinhashOptions:
-    threshold: float = option(0.8, "resemblance from which pages are near", minimum=0.05, maximum=1)
+    threshold: float = option(0.8, "least resemblance of near pages", minimum=0.05, maximum=1)
     shingle: int = option(5, "tokens in a shingle (w)", minimum=1, maximum=50)
-    permutations: int = option(128, "samples of a page", minimum=1, maximum=1024)
-    bands: int = option(0, "bands of samples; 0 takes them from the threshold", minimum=0)
-    rows: int = option(0, "samples in a band; 0 takes them from the threshold", minimum=0)
+    permutations: int = option(128, "samples per page", minimum=1, maximum=1024)
+    bands: int = option(0, "bands of samples; 0 derives them from the threshold", minimum=0)
+    rows: int = option(0, "samples per band; 0 derives them from the threshold", minimum=0)
     sampling: Literal["one-permutation", "permutations"] = option(
-        "one-permutation", "how samples are taken: from the bins of one permutation, or one of each"
+        "one-permutation", "samples from the bins of one permutation, or from one permutation each"
     )
     verify: Literal["signatures", "exact"] = option(
-        "signatures", "what a pair is judged on: samples, or the shingle sets (more memory)"
+        "signatures", "judge pairs by their samples, or by the shingle sets (more memory)"
     )
-    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+    minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
 class Minhash(TokenMethod):
@@ -86,7 +86,7 @@ class Minhash(TokenMethod):
 
     @cached_property
     def bands_and_rows(self) -> tuple[int, int]:
-        """How the samples are cut into bands: as asked, or by `choose_rows`."""
+        """Bands and rows per band: from the options, or from `choose_rows`."""
         chosen = self.options
         rows = chosen.rows or (
             max(chosen.permutations // chosen.bands, 1)

@@ -1,15 +1,15 @@
-"""`simhash`: near pages have fingerprints that differ in few bits.
+"""`simhash`: near pages have fingerprints that differ in a few bits.
 
 Manku, Jain & Das Sarma 2007, Detecting near-duplicates for web crawling, after Charikar 2002.
 
-* Section 2, the fingerprint: `features`. A page is a bag of features with weights; every bit of the
-  f = 64 is the weighted vote of the features' hashes (`kernels.simhash`). The paper leaves the
+* Section 2, the fingerprint: a page is a bag of weighted features; each of the f = 64 bits is the
+  weighted vote of the features' hashes (`kernels.simhash`). The paper leaves the
   choice of features open ("standard IR techniques"); here they are runs of `shingle` tokens,
   weighted by how often they occur.
 * Section 3, the Hamming distance problem: `candidates`, all pairs at most `k` bits apart, exactly,
-  from tables of permuted fingerprints (`kernels.hamming`); and `keys`, the same tables as blocking
-  keys, for engines that hold no page in one place.
-* The rule: near when at most k = 3 bits differ.
+  from tables of permuted fingerprints (`kernels.simhash`); and `keys`, the same tables as blocking
+  keys, for pipelines that find candidates by keys.
+* The rule: near if at most k = 3 bits differ.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class SimhashOptions:
     shingle: int = option(1, "tokens in a feature; 1 is single words", minimum=1, maximum=50)
     spare_blocks: int = option(
         3,
-        "blocks that a blocking key holds; k + this many blocks make the tables "
+        "blocks in a blocking key; k + this many blocks make the tables "
         "(3 with k = 3: 20 tables of 32 bits, as in the paper)",
         minimum=1,
         maximum=6,
     )
-    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+    minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
 class Simhash(TokenMethod):

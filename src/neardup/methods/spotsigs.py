@@ -1,18 +1,18 @@
-"""`spotsigs`: what follows the stop words, which flowing text has and navigation has not.
+"""`spotsigs`: the words after stop words, which running text has and navigation lacks.
 
 Theobald, Siddharth & Paepcke 2008, SpotSigs: robust and efficient near duplicate detection in large
 web collections.
 
-* Section 3, spot signatures: `sketch`. An antecedent (a stop word) and the chain of the next c
-  content words, taking every d-th, stop words left out (`kernels.spots`). A page is the multiset
+* Section 3, spot signatures: `sketch`. An antecedent (a stop word) and a chain of c content words,
+  every d-th of those that follow, without stop words (`kernels.shingles`). A page is the multiset
   of its signatures.
 * Section 4, matching: `candidates`. The multiset Jaccard similarity must reach tau = 0.44. Pages of
-  too different length cannot, nor can pages that share none of their rarer signatures: the
-  partitioning by length and the pruned inverted index lose no pair (`kernels.set_join`). A
-  multiset is made a set by numbering its copies, which leaves the similarity as it is.
+  very different length cannot, nor can pages without a common rare signature, so partitioning by
+  length and the pruned inverted index lose no pair (`kernels.set_join`). Numbering the copies of a
+  signature turns the multiset into a set with the same similarity.
 
 For scripts without spaces, tokens are characters: the antecedents of Chinese are the function
-characters (的, 了, 是 ...), and as a word is about two characters, chains are twice as long.
+characters (的, 了, 是 ...), and chains are twice as long, as a word is about two characters.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from neardup.methods.token_method import (
 )
 from neardup.text.keywords import keyword_language, stop_words
 
-# The stop words that begin a spot. Other languages take all of theirs.
+# The stop words that begin a spot. For other languages, all their stop words do.
 ANTECEDENTS = {
     "en": "a an the is are was were be been do does did have has had can could will would that",
     "zh": "的 了 是 在 和 与 也 就 都 而 被 把 将 为 从 对",
@@ -59,15 +59,13 @@ CHARACTERS_OF_A_WORD = 2
 
 @dataclass(frozen=True, slots=True)
 class SpotSigsOptions:
-    tau: float = option(0.44, "similarity from which pages are near", minimum=0.05, maximum=1)
+    tau: float = option(0.44, "least similarity of near pages", minimum=0.05, maximum=1)
     d: int = option(1, "spot distance: every d-th content word is taken", minimum=1, maximum=20)
     c: int = option(2, "chain length in words", minimum=1, maximum=20)
     antecedents: str = option(
-        "", "words that begin a spot, with spaces between; empty takes those of the page's language"
+        "", "words that begin a spot, separated by spaces; empty: those of the page's language"
     )
-    minimum_spots: int = option(
-        5, "pages with fewer spot signatures than this are undecided", minimum=1
-    )
+    minimum_spots: int = option(5, "pages with fewer spot signatures are undecided", minimum=1)
 
 
 class SpotSigs(TokenMethod):
@@ -75,7 +73,7 @@ class SpotSigs(TokenMethod):
 
     name = "spotsigs"
     paper = "Theobald, Siddharth & Paepcke 2008"
-    languages = "those with stop words, Chinese by its function characters"
+    languages = "those with stop words; Chinese by its function characters"
     cost = "linear features; exact candidates from an index of the rarer signatures"
     Options = SpotSigsOptions
     options: SpotSigsOptions
@@ -121,7 +119,7 @@ class SpotSigs(TokenMethod):
         return key_batch(*prefixes(*spots, enough, self.options.tau))
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """Pairs that may reach tau: no pair that does is missing."""
+        """All pairs that can reach tau."""
         rows = rows_that_are(self.decidable(features).combine_chunks())
         spots = ragged_of(features["spots"].take(pa.array(rows)))
         left, right = candidate_pairs(*spots, self.options.tau)
@@ -142,7 +140,7 @@ class SpotSigs(TokenMethod):
         return self.options.c * (CHARACTERS_OF_A_WORD if language in CHARACTER_LANGUAGES else 1)
 
     def _roles(self, tokens: Ragged, languages: list[str]) -> NDArray[np.uint8]:
-        """What each token is, in the language of its page."""
+        """The role of each token in the language of its page."""
         roles = np.full(tokens.values.size, CONTENT, np.uint8)
         names, numbers = np.unique(np.array(languages, object), return_inverse=True)
         of_token = np.repeat(numbers, tokens.sizes)
@@ -156,15 +154,15 @@ class SpotSigs(TokenMethod):
 
 
 @lru_cache(maxsize=64)
-def _special_tokens(language: str, asked_for: str) -> tuple[Hashes, Hashes]:
+def _special_tokens(language: str, antecedents: str) -> tuple[Hashes, Hashes]:
     """The antecedents and the stop words of a language, as tokens."""
     stops = sorted(stop_words(language)) if language != "zh" else ANTECEDENTS["zh"].split()
-    named = asked_for or ANTECEDENTS.get(language, "")
+    named = antecedents or ANTECEDENTS.get(language, "")
     return _single_tokens(named.split() or stops), _single_tokens(stops)
 
 
 def _single_tokens(words: list[str]) -> Hashes:
-    """The words that are one token; a stop word of two characters is none in Chinese."""
+    """The words that are one token; a Chinese stop word of two characters is not."""
     tokens = page_tokens(pa.array(words, pa.string()))
     single: Hashes = tokens.values[tokens.offsets[:-1][tokens.sizes == 1]]
     return single

@@ -3,13 +3,12 @@
 Fetterly, Manasse & Najork 2003, On the evolution of clusters of near-duplicate web pages, after
 Broder et al. 1997.
 
-* Shingles are all runs of 5 words. 84 permutations each keep the smallest: 84 samples of a page
+* Shingles are all runs of 5 words. The minimum under each of 84 permutations gives 84 samples
   (`kernels.minhash.permutations`).
-* A super shingle is a hash of 14 samples in a row: 6 of them. Two pages that resemble each other at
-  p agree in one with the chance p^14.
-* A megashingle is a pair of super shingles: 15 of them. Pages with 2 super shingles in common have
-  a megashingle in common and the other way round, so megashingles are the blocking keys, and
-  sharing one is the verdict: near.
+* A super shingle is a hash of 14 consecutive samples; there are 6. Two pages with resemblance p
+  agree in one with probability p^14.
+* A megashingle is a pair of super shingles; there are 15. Pages share a megashingle exactly if they
+  share 2 super shingles, so megashingles are the blocking keys, and sharing one means near.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ from neardup.methods.token_method import (
 @dataclass(frozen=True, slots=True)
 class SupershingleOptions:
     shingle: int = option(5, "tokens in a shingle", minimum=1, maximum=50)
-    samples: int = option(14, "samples in a super shingle", minimum=1, maximum=100)
-    supershingles: int = option(6, "super shingles of a page", minimum=1, maximum=12)
-    common: int = option(2, "super shingles that near pages have in common", minimum=1, maximum=12)
-    minimum_tokens: int = option(20, "pages with fewer tokens than this are undecided", minimum=1)
+    samples: int = option(14, "samples per super shingle", minimum=1, maximum=100)
+    supershingles: int = option(6, "super shingles per page", minimum=1, maximum=12)
+    common: int = option(2, "super shingles that near pages share", minimum=1, maximum=12)
+    minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
 class Supershingle(TokenMethod):
-    """Groups of min-wise samples, enough of them equal."""
+    """Hashes of groups of min-wise samples."""
 
     name = "supershingle"
     paper = "Fetterly, Manasse & Najork 2003"

@@ -1,4 +1,4 @@
-"""`two-phase`: Gupta, Dixit and Sharma, page features and kth keyphrase fingerprints (seed 001).
+"""`two-phase`: Gupta, Dixit and Sharma, page features and kth keyphrase fingerprints.
 
 | in the paper | here |
 |---|---|
@@ -7,8 +7,8 @@
 | III.C, the fingerprint of every kth keyphrase | `every_kth`, `fingerprints` |
 | III.D, bit by bit; fewer than the threshold differ: near duplicate | `TwoPhase.judge` |
 
-Differences of counts are taken without their sign, and the keyword similarity is the share of
-common words among all distinct ones; table 1 prints neither clearly.
+Table 1 is unclear on two points. Here differences of counts are absolute, and the keyword
+similarity is the number of common words over that of all distinct ones.
 """
 
 from __future__ import annotations
@@ -42,31 +42,27 @@ PAIRS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class TwoPhaseOptions:
-    a1: int = option(2, "tables: a point when they differ by less", minimum=0)
-    a2: int = option(2, "images: a point when they differ by less", minimum=0)
-    a3: int = option(2, "anchors: a point when they differ by less", minimum=0)
-    a4: int = option(2, "sentences: a point when they differ by less", minimum=0)
+    a1: int = option(2, "a point if the numbers of tables differ by less", minimum=0)
+    a2: int = option(2, "a point if the numbers of images differ by less", minimum=0)
+    a3: int = option(2, "a point if the numbers of anchors differ by less", minimum=0)
+    a4: int = option(2, "a point if the numbers of sentences differ by less", minimum=0)
     a5: float = option(
-        0.5, "keywords: a point when at least this share is common", minimum=0, maximum=1
+        0.5, "a point if at least this share of keywords is common", minimum=0, maximum=1
     )
-    score: int = option(3, "points, of 5, that lead to level 2", minimum=0, maximum=5)
-    k: int = option(6, "every kth keyphrase makes the fingerprint", minimum=1)
-    bits: int = option(
-        3, "near duplicates differ in fewer bits than this", minimum=1, maximum=WIDTH
-    )
+    score: int = option(3, "points, out of 5, required for level 2", minimum=0, maximum=5)
+    k: int = option(6, "every kth keyphrase goes into the fingerprint", minimum=1)
+    bits: int = option(3, "near pages differ in fewer bits than this", minimum=1, maximum=WIDTH)
     fingerprint: Literal["simhash", "ascii-sum"] = option(
-        "simhash", "ascii-sum is the paper's: near sums may be many bits apart, far pages close"
+        "simhash", "ascii-sum is the paper's, in which close sums may differ in many bits"
     )
-    minimum_keyphrases: int = option(
-        5, "pages with fewer kth keyphrases are undecided: too little for a fingerprint", minimum=1
-    )
+    minimum_keyphrases: int = option(5, "pages with fewer kth keyphrases are undecided", minimum=1)
     maximum_pages: int = option(
-        20_000, "more pages than this are refused: every pair is looked at", minimum=2
+        20_000, "refuse more pages than this, since every pair is compared", minimum=2
     )
 
 
 class TwoPhase(Method):
-    """A cheap filter on page features, then fingerprints of what passes."""
+    """A cheap filter on page features, then fingerprints of the pages that pass."""
 
     name = "two-phase"
     paper = "Gupta, Dixit & Sharma: page features and kth keyphrase fingerprint"
@@ -96,9 +92,9 @@ class TwoPhase(Method):
         return pc.greater_equal(keyphrases, self.options.minimum_keyphrases)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """Parts of the fingerprint, as many as differing bits are too many: one of them is equal.
+        """The fingerprint in `bits` parts: near pages differ in fewer bits, so one part is equal.
 
-        For engines that go by keys; every page needs its fingerprint then.
+        For pipelines that find candidates by keys; every page then needs its fingerprint.
         """
         rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
         marks = self._fingerprints(features.column("keyphrases").take(pa.array(rows)))
@@ -109,7 +105,7 @@ class TwoPhase(Method):
         return pa.record_batch([np.repeat(rows, len(parts)), keys.ravel()], schema=KEYS)
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """Pairs that pass both levels; fingerprints only of pages that pass level 1."""
+        """Pairs that pass both levels. Only pages that pass level 1 get a fingerprint."""
         [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
         rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
         check_page_count(self.name, rows.size, self.options.maximum_pages)
@@ -129,7 +125,7 @@ class TwoPhase(Method):
     def _passing_level_one(
         self, pages: pa.RecordBatch
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Pairs of rows that reach the score, some rows at a time."""
+        """Pairs of rows that reach the score, in blocks of rows."""
         counts = np.ascontiguousarray(_counts(pages).T)
         words, offsets = _flat(pages["keywords"])
         step = max(1, PAIRS_AT_ONCE // max(1, pages.num_rows))
@@ -203,7 +199,7 @@ def fingerprints(keyphrases: pa.ListArray, kind: str) -> NDArray[np.uint16]:
 
 
 def ascii_sums(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
-    """III.C: the codes of the first characters, added up; sums wrap at 65,536."""
+    """III.C: the sum of the codes of the first characters, modulo 65,536."""
     first = pc.utf8_slice_codeunits(words, 0, 1).to_pylist()
     sums = np.zeros(count, np.int64)
     np.add.at(sums, rows, [ord(character) for character in first])
@@ -212,7 +208,7 @@ def ascii_sums(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[
 
 
 def simhashes(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
-    """Each bit as most of the words' hashes have it, so that close sets give close numbers."""
+    """Each bit is the majority of the words' hashes, so that close sets give close numbers."""
     places = np.arange(WIDTH)
     bits = (word_hashes(words)[:, None] >> places.astype(np.uint64)).astype(np.int64) & 1
     votes = np.zeros((count, WIDTH), np.int64)
@@ -249,11 +245,11 @@ def _evidence(
     left: int,
     right: int,
 ) -> dict[str, object]:
-    told: dict[str, object] = {"score": score, "keyword_similarity": round(similarity, 6)}
+    evidence: dict[str, object] = {"score": score, "keyword_similarity": round(similarity, 6)}
     if not enough:
-        return {"why": "too few keyphrases to tell", **told}
+        return {"why": "too few keyphrases to tell", **evidence}
     if not passed:
-        return {"why": f"level 1 score {score} of 5: not enough for level 2", **told}
+        return {"why": f"level 1 score {score} of 5: not enough for level 2", **evidence}
     why = f"level 1 score {score} of 5; {differing} of {WIDTH} bits differ"
     marks = [f"{mark:0{WIDTH}b}" for mark in (left, right)]
-    return {"why": why, **told, "bits": differing, "fingerprints": marks}
+    return {"why": why, **evidence, "bits": differing, "fingerprints": marks}

@@ -1,19 +1,17 @@
-"""The threshold of `word-table` that is "an average of more than hundred documents".
-
-The average is taken over a sample of the run's pages, those whose ids have the smallest hashes.
-The survey step carries their tables to where features are made, and the features of every page
-carry the average to where pairs are judged: it depends on the pages alone, not on their order.
-
-`word-table`: Santha Sheela and Jaya Kumar, duplicates by a 2D table of words (seed 003).
+"""`word-table`: Santha Sheela and Jaya Kumar, duplicates by a 2D table of words.
 
 | in the paper | here |
 |---|---|
-| 3.A and B, tags and stop words out | `text.keywords` (no stems: sport and sports are two words) |
+| 3.A and B, no tags or stop words | `text.keywords` (no stems: sport and sports are two words) |
 | 3.C, word frequencies | `word_tables` |
 | 3.D, the table of 26 rows; row times column | `word_tables`, `letter_row` |
 | 3.E, equations 3 to 14: SM | `kernels.word_table` |
 | the four conditions | `WordTable.relations` |
-| the threshold that is an average | `word_table_average`: a sample of the run's pages |
+| the threshold, "an average of more than hundred documents" | `average_measure` |
+
+The average is over a sample of the run's pages, those whose ids have the smallest hashes. The
+survey carries their tables to the features step, and the features of every page carry the average
+to the judge. So the average depends on the pages, not on their order.
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ from neardup.model import Relation
 from neardup.schemas import COUNTS, KEYS, PAIRS
 from neardup.text.keywords import keyword_language, keywords, lists_of, word_hashes
 
-COUNT_BITS = 24  # of a survey count: the frequency is below, the position above
-HALF = np.uint64(32)  # of a key
+COUNT_BITS = 24  # of a survey count: frequency in the low bits, position above
+HALF = np.uint64(32)  # bits of a survey key: page hash above, word hash below
 
 
 def sampled_tables(
@@ -46,10 +44,7 @@ def sampled_tables(
     sample: int,
     minimum_words: int,
 ) -> pa.RecordBatch:
-    """The tables of the pages with the smallest hashes of their ids, as survey counts.
-
-    A key is 32 bits of the page's hash and 32 of the word's.
-    """
+    """The tables of the pages whose ids have the smallest hashes, as survey counts."""
     marks = word_hashes(ids) >> HALF
     lengths = pc.list_value_length(tables[0]).to_numpy()
     enough = np.flatnonzero(lengths >= minimum_words)
@@ -62,7 +57,7 @@ def sampled_tables(
 
 
 def average_measure(survey: Survey, sample: int) -> float:
-    """The average SM over all pairs of the sampled pages; 0 when there are no two."""
+    """The average SM over all pairs of sampled pages; 0 without a pair."""
     owners = survey.keys >> HALF
     marks, starts = np.unique(owners, return_index=True)
     chosen = len(marks[:sample])
@@ -83,31 +78,31 @@ PAIRS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class WordTableOptions:
-    close: float = option(15.0, "SM up to this is close: a near duplicate", minimum=0.001)
+    close: float = option(15.0, "SM up to this is close: near", minimum=0.001)
     slight: float = option(50.0, "SM up to this is slight: an overlap", minimum=0.001)
     threshold: Literal["printed", "average"] = option(
-        "printed", "average: near is what is below the average SM of a sample of the pages"
+        "printed", "average: near is below the average SM over a sample of the pages"
     )
-    sample: int = option(128, "pages that the average is taken over", minimum=2)
+    sample: int = option(128, "pages in the sample for the average", minimum=2)
     minimum_share: float = option(
         0.5,
-        "least share of common words among all of two pages: words that occur once weigh nothing",
+        "least share of common words among all of both pages: SM ignores words that occur once",
         minimum=0,
         maximum=1,
     )
     minimum_words: int = option(10, "pages with fewer distinct words are undecided", minimum=1)
-    slight_pairs: bool = option(False, "also report the pairs that are only slightly similar")
+    slight_pairs: bool = option(False, "also report pairs that are only slightly similar")
     maximum_pages: int = option(
-        20_000, "more pages than this are refused: every pair is looked at", minimum=2
+        20_000, "refuse more pages than this, since every pair is compared", minimum=2
     )
 
 
 class WordTable(Method):
-    """Positions and frequencies of the words two pages have, in common and alone."""
+    """Compares positions and frequencies of the words of two pages."""
 
     name = "word-table"
     paper = "Santha Sheela & Jaya Kumar: 2D word table"
-    languages = "English; others with stop words, letters beyond a-z in rows of their own"
+    languages = "English; others with stop words, with their own rows for letters beyond a-z"
     cost = "all pairs"
     Options = WordTableOptions
     options: WordTableOptions
@@ -126,7 +121,7 @@ class WordTable(Method):
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """The tables of the sample, as far as this batch has a part in it; else nothing."""
+        """The tables of this batch's part of the sample, if the threshold is an average."""
         if self.options.threshold == "printed":
             return pa.RecordBatch.from_pylist([], COUNTS)
         return sampled_tables(
@@ -158,7 +153,7 @@ class WordTable(Method):
         return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
 
     def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """All pairs that are close, or slight if they are asked for."""
+        """All close pairs, and slight ones if the option says so."""
         [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
         rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
         check_page_count(self.name, rows.size, self.options.maximum_pages)
@@ -175,7 +170,7 @@ class WordTable(Method):
         return pa.record_batch([left.copy(), right.copy()], schema=PAIRS)
 
     def _most(self, pages: pa.RecordBatch) -> float:
-        """The largest SM worth a look."""
+        """The largest SM of a candidate."""
         most = self.options.close
         if self.options.threshold == "average":
             most = pc.max(pages["average"]).as_py() or 0.0
@@ -209,7 +204,7 @@ class WordTable(Method):
         share: NDArray[np.float64],
         average: NDArray[np.float64],
     ) -> list[Relation]:
-        """The four conditions, after the guard: what shares too few words is different."""
+        """The four conditions, after the guard: pages with too few common words are different."""
         mirror = measured == 0
         if self.options.minimum_share:
             mirror &= share == 1
@@ -242,21 +237,21 @@ class WordTable(Method):
         m: int,
         average: float,
     ) -> dict[str, object]:
-        told: dict[str, object] = {"words": [n, m], "common": common}
+        evidence: dict[str, object] = {"words": [n, m], "common": common}
         if not enough:
-            return {"why": f"too few words to tell: {min(n, m)}", **told}
-        told |= {"sm": round(measured, 6), "share": round(share, 6)}
+            return {"why": f"too few words to tell: {min(n, m)}", **evidence}
+        evidence |= {"sm": round(measured, 6), "share": round(share, 6)}
         why = f"SM {measured:.2f}; {common} of {n + m - common} words in common"
         if share < self.options.minimum_share:
             why += ", too few to tell by SM"
         if self.options.threshold == "average":
             why += f"; the average SM is {average:.2f}"
-            told |= {"average": round(average, 6)}
-        return {"why": why, **told}
+            evidence |= {"average": round(average, 6)}
+        return {"why": why, **evidence}
 
 
 def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
-    """The table of each list of keywords: hashes in ascending order, frequencies, positions."""
+    """The table of each page's keywords: word hashes in ascending order, frequencies, positions."""
     encoded = words.flatten().dictionary_encode()
     vocabulary = encoded.dictionary
     ranks = np.empty(len(vocabulary), np.int64)
@@ -293,11 +288,11 @@ def _columns(table_rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @cache
 def letter_row(letter: str) -> tuple[int, int]:
-    """`(group, row)` of words that begin with a letter; columns count within both.
+    """`(group, row)` of the words that begin with a letter; columns count within both.
 
-    a-z, also with accents: group 0, rows 1 to 26. Digits: group 1, row 27. Any other letter:
-    group 2, row 1 + code point mod 26, so that its words spread as English ones do and SM keeps
-    its scale.
+    a to z, also with accents: group 0, rows 1 to 26. Digits: group 1, row 27. Any other letter:
+    group 2, row 1 + code point mod 26, which spreads words over as many rows as in English and so
+    keeps the scale of SM.
     """
     base = unicodedata.normalize("NFD", letter)[0]
     if "a" <= base <= "z":
@@ -310,7 +305,7 @@ def letter_row(letter: str) -> tuple[int, int]:
 def flat_tables(
     pages: pa.RecordBatch,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Words, frequencies, positions and offsets, as the kernels take them."""
+    """Words, frequencies, positions and offsets, as arrays for the kernels."""
     lengths = pc.list_value_length(pages["words"]).to_numpy()
     words, frequencies, positions = (
         pages[name].flatten().to_numpy() for name in ("words", "frequencies", "positions")

@@ -1,11 +1,10 @@
-"""Labelled pages of any size, generated from a seed.
+"""Labelled sets of any size, generated from a seed.
 
-A page is a pure function of the seed and of its row in the plan, so pages can be made in any
-order, by any number of processes, and the bytes are the same. The journey of a page:
+A page is a pure function of the seed and its row in the plan, so pages can be generated in any
+order by any number of processes, with the same bytes. The journey of a page:
 
-    plan.py (which article, which kind) -> articles.py (its text) -> reprints.py (what the kind
-    does to the text) -> sites.py (where it appears) -> layouts.py (its HTML) -> generate.py
-    (batches) -> write.py (files)
+    plan.py (its article and kind) -> articles.py (the text, and what the kind does to it)
+    -> layouts.py (its site and HTML) -> generate.py (batches) -> write.py (files)
 """
 
 from __future__ import annotations

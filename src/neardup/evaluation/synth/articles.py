@@ -1,9 +1,5 @@
-"""Articles: a title and paragraphs of sentences that no other article has.
-
-What a reprint does to the text of an article.
-
-Simplified to traditional characters, for the characters that the word models use.
-"""
+"""The text of a page: articles with sentences of their own, and how each kind of reprint
+changes them."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ import numpy as np
 from neardup.evaluation.synth.draws import Draws
 from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language
 
-OWN_WORDS = 64  # words of each kind an article keeps to (it has a subject); see Draws.skewed
+OWN_WORDS = 64  # per kind: an article has a subject; see Draws.skewed
 _SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)
 SENTENCES = ("comments", "footers")  # forms that end with a full stop
 LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
@@ -23,7 +19,7 @@ LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
 
 @dataclass(frozen=True)
 class Article:
-    """A text before it is put on a page."""
+    """A text before it is laid out as a page."""
 
     language: str
     title: str
@@ -31,18 +27,18 @@ class Article:
 
     @property
     def texts(self) -> list[str]:
-        """Each paragraph as one line."""
+        """The paragraphs, one line each."""
         gap = language(self.language).gap
         return [gap.join(sentences) for sentences in self.paragraphs]
 
     @property
     def sentences(self) -> list[str]:
-        """All of them, in order."""
+        """All sentences, in order."""
         return [sentence for paragraph in self.paragraphs for sentence in paragraph]
 
 
 class Writer:
-    """Writes sentences with words of its own, drawn from a language by a key."""
+    """Writes sentences with its own vocabulary, a sample of the language's words."""
 
     def __init__(self, code: str, draws: Draws) -> None:
         self.language: Language = language(code)
@@ -51,7 +47,7 @@ class Writer:
         self._words = self.language.words[_SLOT_OF_OWN * TABLE + drawn]
 
     def fill(self, forms: Sequence[Form]) -> list[str]:
-        """Texts with words in their slots."""
+        """The forms with words in their slots."""
         slots = np.frombuffer(b"".join([form.slots for form in forms]), np.uint8)
         places = slots.astype(np.int64) * OWN_WORDS + self._draws.skewed(slots.size)
         together = "\n".join([form.text for form in forms])
@@ -59,21 +55,21 @@ class Writer:
         return [text[:1].upper() + text[1:] for text in texts]
 
     def sentences(self, count: int) -> list[str]:
-        """So many sentences."""
+        """This many sentences."""
         return self.fill(self._draws.picks(self.language.sentences, count))
 
     def forms(self, name: str, count: int) -> list[str]:
-        """Texts of the language's forms of that name: titles, comments, adverts ..."""
+        """Texts from the language's forms of this name: titles, comments, adverts ..."""
         if not count:
             return []
         texts = self.fill(self._draws.picks(self.language.forms[name], count))
-        # what is a sentence ends like one: methods that look at full stops must meet a site's own
+        # a full stop where real sites have one, since some methods look for them
         stop = self.language.stop if name in SENTENCES else ""
         return [text + stop for text in texts]
 
 
 def write_article(code: str, key: tuple[int | str, ...], length: str) -> Article:
-    """The article of that key; `length` is short or normal."""
+    """The article of this key; `length` is short or normal."""
     draws = Draws(*key)
     writer = Writer(code, draws)
     low, high = LENGTHS[length]
@@ -94,7 +90,7 @@ def group(sentences: list[str], size: Callable[[], int]) -> tuple[tuple[str, ...
 
 
 def reprint(kind: str, article: Article, draws: Draws) -> Article:
-    """The article as a page of this kind has it."""
+    """The article as changed by this kind of reprint."""
     return _CHANGES.get(kind, _unchanged)(article, draws)
 
 
@@ -126,12 +122,12 @@ def _edit(sentence: str, code: str, share: float, draws: Draws) -> str:
 
 
 def _trimmed(article: Article, draws: Draws) -> Article:
-    """The last twelfth to quarter left out."""
+    """Without the last twelfth to quarter."""
     return _first(article, draws.between(0.75, 0.92))
 
 
 def _excerpt(article: Article, draws: Draws) -> Article:
-    """A part from the beginning: its relation to the article is containment."""
+    """The beginning only, which the article contains."""
     return _first(article, draws.between(0.2, 0.45))
 
 
@@ -172,7 +168,7 @@ def _reordered(article: Article, draws: Draws) -> Article:
 
 
 def merge(article: Article, other: Article) -> Article:
-    """Half of one and half of another: what a page of kind `partial` has."""
+    """The first half of each: the text of a page of kind `partial`."""
     halves = _first(article, 0.5).paragraphs + _first(other, 0.5).paragraphs
     return Article(article.language, article.title, halves)
 
@@ -187,6 +183,7 @@ _CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
 }
 
 
+# The characters the word models use, simplified and traditional, in the same order.
 SIMPLIFIED = (
     "万与专业东丝严个丰临丽举么乌乐乔习乡书买于云亚产仅仪们价优会伟体余侧储儿党兰关兴"
     "养内册军农冯决冻准凉减几凤凭凯击划刘刚创别剧办务动励劳区医华协单卖卢卫却厂历厨县"

@@ -1,4 +1,4 @@
-"""Chinese: the words and sentence forms that articles are made of. All written for this purpose."""
+"""Chinese words and sentence forms for generated articles, all written for this purpose."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random choices that are the same everywhere, for ever: numbers of SplitMix64 by key.
+"""Random choices that are the same on every machine and version: SplitMix64, seeded by key.
 
-Neither NumPy nor `random` promises what its distributions make of random bits, and setting up a
-generator of theirs for each of the many short streams here would cost more than the drawing.
+Neither NumPy nor `random` guarantees how its distributions use random bits, and creating one of
+their generators for each of the many short streams here would cost more than the draws.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ONWARDS = np.arange(1, _MANY + 1, dtype=np.uint64) * _STEP
 
 
 class Draws:
-    """A stream of choices named by a key: the same key, the same choices."""
+    """A stream of random choices; the same key gives the same choices."""
 
     def __init__(self, *key: int | str) -> None:
         named = "/".join(map(str, key)).encode()
@@ -30,7 +30,7 @@ class Draws:
         self._ahead = _FEW
 
     def raw(self, count: int) -> NDArray[np.uint64]:
-        """So many times 64 random bits."""
+        """`count` random 64-bit numbers."""
         few = count <= _MANY
         onwards = _ONWARDS[:count] if few else np.arange(1, count + 1, dtype=np.uint64) * _STEP
         bits = onwards + self._state
@@ -51,9 +51,9 @@ class Draws:
         return self._held.pop()
 
     def skewed(self, count: int) -> NDArray[np.int64]:
-        """So many numbers from 0 to 63, low ones far more often: 0 in a tenth of cases.
+        """`count` numbers from 0 to 63, low ones far more often: 0 in a tenth of cases.
 
-        The product of two even draws, as a subject has few words that come again and again.
+        The product of two uniform draws: a subject has a few words that keep recurring.
         """
         even = self.raw(-(-count // 4)).astype("<u8").view(np.uint8)[: 2 * count] & 63
         return (even[::2].astype(np.int64) * even[1::2]) >> 6
@@ -75,19 +75,19 @@ class Draws:
         return items[self.bits() % len(items)]
 
     def picks(self, items: Sequence[Item], count: int) -> list[Item]:
-        """So many of them, with repeats."""
+        """`count` of them, with repeats."""
         return [items[place] for place in (self.raw(count) % np.uint64(len(items))).tolist()]
 
     def sample(self, items: Sequence[Item], count: int) -> list[Item]:
-        """`count` of them at most, each once, in the order drawn."""
+        """At most `count` of them, each once, in the order drawn."""
         left = list(items)
         return [left.pop(self.below(len(left))) for _ in range(min(count, len(left)))]
 
 
 def zipf_table(words: Sequence[str], size: int, shift: int = 8) -> NDArray[np.object_]:
-    """`size` entries in which the word of rank r stands as often as 1 / (r + shift).
+    """A table of `size` entries in which the word of rank r has a share of 1 / (r + shift).
 
-    A pick from the table is a pick by Zipf's law (Mandelbrot's form: no word is overly common).
+    A uniform pick from the table follows Zipf's law, in Mandelbrot's form: no word dominates.
     """
     weights = 1.0 / (np.arange(len(words)) + shift)
     ends = np.cumsum(weights) / weights.sum() * size

@@ -1,7 +1,4 @@
-"""From a row of the plan to a page: its text, its place, its time.
-
-Pages in batches, in the order of the plan, by one process or several.
-"""
+"""From rows of the plan to pages, in batches, by one process or several."""
 
 from __future__ import annotations
 
@@ -33,21 +30,37 @@ from neardup.evaluation.synth.plan import Row, make_plan
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
 CHARSETS = {"en": ("windows-1252", "utf-16"), "zh": ("gbk", "gb18030", "big5", "utf-16")}
+BATCH = 500  # pages; fixed, because compressed files depend on it
+LANGUAGES = ("en", "zh", "both")
+LENGTH_NAMES = ("short", "normal")
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("charset", pa.string(), nullable=False),
+        pa.field("content", pa.string(), nullable=False),
+        pa.field("article", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+    ]
+)
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a whole set has in common."""
+    """The settings of a set."""
 
     pages: int
     seed: int
     language: str  # en, zh or both
     length: str  # short or normal
     days: int
-    reprints: float  # share of pages that are not the first of their article
+    reprints: float  # share of pages that reprint an earlier one
     texts: bool  # plain text, no templates
-    forms: bool  # with pages of figures as traps
-    pages_per_host: int  # on average; a few hosts have many and many have few
+    forms: bool  # include pages of figures, as traps
+    pages_per_host: int  # on average; a few hosts have many, most have few
 
     @property
     def hosts(self) -> int:
@@ -58,7 +71,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class SynthPage:
-    """A generated page; `charset` is what its bytes should be in, and what it declares."""
+    """A generated page; `charset` is the one it declares and should be encoded in."""
 
     id: str
     url: str
@@ -70,8 +83,83 @@ class SynthPage:
     kind: str
 
 
+def synth(
+    pages: int,
+    seed: int = 0,
+    *,
+    language: str = "both",
+    length: str = "normal",
+    texts: bool = False,
+    reprints: float = 0.5,
+    days: int = 30,
+    forms: bool = True,
+    pages_per_host: int = 8,
+    workers: int = 1,
+) -> Iterator[pa.RecordBatch]:
+    """Batches of labelled pages (`SCHEMA`); `content` is HTML, or plain text with `texts`.
+
+    The same arguments give the same pages, whatever `workers` is. `reprints` is the share of
+    pages that reprint an earlier one; articles are dated over `days`; `forms` adds pages of
+    figures as traps; `pages_per_host` is an average. With several workers the calling script
+    needs the usual `if __name__ == "__main__"` guard.
+    """
+    settings = Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
+    return batches(check_settings(settings), as_batch, workers)
+
+
+def check_settings(settings: Settings) -> Settings:
+    """The settings, checked; the error says which one is wrong."""
+    if min(settings.pages, settings.days, settings.pages_per_host) < 1:
+        raise UsageError("a set needs at least 1 page, 1 day and 1 page per host")
+    if not 0 <= settings.reprints <= 0.9:
+        raise UsageError(f"the share of reprints must be from 0 to 0.9, not {settings.reprints}")
+    for name, value, known in (
+        ("language", settings.language, LANGUAGES),
+        ("length", settings.length, LENGTH_NAMES),
+    ):
+        if value not in known:
+            raise UsageError(f"unknown {name} {value!r}; there are: {', '.join(known)}")
+    return settings
+
+
+def batches(
+    settings: Settings, finish: Callable[[list[SynthPage]], Made], workers: int
+) -> Iterator[Made]:
+    """`finish` of each batch of pages, in order. Workers generate and finish, a few ahead."""
+    plan = make_plan(settings.pages, settings.seed, settings.reprints, forms=settings.forms)
+    starts = range(0, len(plan), BATCH)
+    rows = (plan.rows(start, start + BATCH) for start in starts)
+    make: Callable[[list[Row]], Made] = partial(_make, settings, finish)
+    if workers <= 1 or len(starts) == 1:
+        yield from map(make, rows)
+        return
+    waiting: deque[Future[Made]] = deque()
+    # spawn, not fork: a fork copies locks held by the threads of libraries
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        try:
+            for batch in rows:
+                waiting.append(pool.submit(make, batch))
+                if len(waiting) >= 3 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _make(settings: Settings, finish: Callable[[list[SynthPage]], Made], rows: list[Row]) -> Made:
+    return finish([make_page(row, settings) for row in rows])
+
+
+def as_batch(pages: list[SynthPage]) -> pa.RecordBatch:
+    """Pages as an Arrow batch."""
+    columns = [[getattr(page, name) for page in pages] for name in SCHEMA.names]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.record_batch(arrays, schema=SCHEMA)
+
+
 def make_page(row: Row, settings: Settings) -> SynthPage:
-    """The page of a row."""
+    """The page of a row of the plan."""
     code = _language_of(row.group, settings)
     draws = Draws(settings.seed, "page", row.group, row.copy, row.part)
     published = Draws(settings.seed, "published", row.group, row.copy)
@@ -107,7 +195,7 @@ def _site(row: Row, code: str, settings: Settings, published: Draws) -> Site:
 
 
 def _time(row: Row, settings: Settings) -> datetime:
-    """Originals all over the window; reprints up to four days later, most within one."""
+    """Originals are spread over the window; reprints follow within four days, most within one."""
     first = Draws(settings.seed, "time", row.group)
     minutes = first.between(0, settings.days * 24 * 60)
     if row.copy or row.kind == "form":
@@ -135,7 +223,7 @@ def _neighbour(group: int) -> int:
 
 
 def _figures(row: Row, settings: Settings, site: Site, draws: Draws) -> Article:
-    """A form: the same names on every page of the group, other numbers on each."""
+    """A form: the same names on every page of the group, with other numbers."""
     labels = Draws(settings.seed, "form", row.group)
     writer = Writer(site.language, labels)
     (title,) = writer.forms("form_titles", 1)
@@ -176,96 +264,3 @@ def _placed(
 def _comments(code: str, draws: Draws) -> list[str]:
     count = draws.below(6)
     return Writer(code, draws).forms("comments", count) if count else []
-
-
-BATCH = 500  # pages; fixed, because compressed files depend on it
-LANGUAGES = ("en", "zh", "both")
-LENGTH_NAMES = ("short", "normal")
-SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("title", pa.string(), nullable=False),
-        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("charset", pa.string(), nullable=False),
-        pa.field("content", pa.string(), nullable=False),
-        pa.field("article", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-    ]
-)
-Made = TypeVar("Made")
-
-
-def synth(
-    pages: int,
-    seed: int = 0,
-    *,
-    language: str = "both",
-    length: str = "normal",
-    texts: bool = False,
-    reprints: float = 0.5,
-    days: int = 30,
-    forms: bool = True,
-    pages_per_host: int = 8,
-    workers: int = 1,
-) -> Iterator[pa.RecordBatch]:
-    """Labelled pages (`SCHEMA`), some at a time; `content` is HTML, or plain text with `texts`.
-
-    The same arguments give the same pages, whatever `workers` is. `reprints` is the share of
-    pages that are not the first of their article; `days` the window of the articles' dates;
-    `forms` puts in pages of figures as traps; `pages_per_host` is an average. With several
-    workers the calling script needs the usual `if __name__ == "__main__"` guard.
-    """
-    settings = Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
-    return batches(check_settings(settings), as_batch, workers)
-
-
-def check_settings(settings: Settings) -> Settings:
-    """The settings of a set, or an error that says which is wrong."""
-    if min(settings.pages, settings.days, settings.pages_per_host) < 1:
-        raise UsageError("a set has at least 1 page, 1 day and 1 page a host")
-    if not 0 <= settings.reprints <= 0.9:
-        raise UsageError(f"the share of reprints is from 0 to 0.9, not {settings.reprints}")
-    for name, value, known in (
-        ("language", settings.language, LANGUAGES),
-        ("length", settings.length, LENGTH_NAMES),
-    ):
-        if value not in known:
-            raise UsageError(f"unknown {name} {value!r}; there are: {', '.join(known)}")
-    return settings
-
-
-def batches(
-    settings: Settings, finish: Callable[[list[SynthPage]], Made], workers: int
-) -> Iterator[Made]:
-    """`finish` of each batch of pages, in order; workers do both, a few batches ahead."""
-    plan = make_plan(settings.pages, settings.seed, settings.reprints, forms=settings.forms)
-    starts = range(0, len(plan), BATCH)
-    rows = (plan.rows(start, start + BATCH) for start in starts)
-    make: Callable[[list[Row]], Made] = partial(_make, settings, finish)
-    if workers <= 1 or len(starts) == 1:
-        yield from map(make, rows)
-        return
-    waiting: deque[Future[Made]] = deque()
-    # spawned, not forked: a fork copies the locks of threads that libraries have started
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        try:
-            for some in rows:
-                waiting.append(pool.submit(make, some))
-                if len(waiting) >= 3 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _make(settings: Settings, finish: Callable[[list[SynthPage]], Made], rows: list[Row]) -> Made:
-    return finish([make_page(row, settings) for row in rows])
-
-
-def as_batch(pages: list[SynthPage]) -> pa.RecordBatch:
-    """Pages as columns."""
-    columns = [[getattr(page, name) for page in pages] for name in SCHEMA.names]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return pa.record_batch(arrays, schema=SCHEMA)

@@ -1,4 +1,4 @@
-"""A language as tables to draw words from and sentence forms to put them in."""
+"""A language: word tables to draw from, and sentence forms to fill."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neardup.evaluation.synth.draws import Draws, zipf_table
 
 SLOTS = "NVADPHOMT"  # noun, verb, adjective, adverb, place, person, organisation, number, time
 TABLE = 4096  # words of each kind, by Zipf's law
-SENTENCES = 4096  # forms of a whole sentence, put together once: sentences are many
+SENTENCES = 4096  # whole-sentence forms, combined once because sentences are many
 Words = NDArray[np.object_]
 FORMS = (
     "clauses", "links", "openers", "tails", "titles", "comments", "adverts", "footers",
@@ -25,15 +25,15 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Form:
-    """A sentence form: text with %s where words go, and which kind of word goes where."""
+    """A sentence form: text with %s for each word, and the kinds of those words."""
 
     text: str
-    slots: bytes  # places in SLOTS
+    slots: bytes  # indices into SLOTS
 
 
 @dataclass(frozen=True)
 class Language:
-    """All that is needed to write an article."""
+    """Everything needed to write an article."""
 
     code: str
     words: Words  # TABLE for each slot, one slot after another
@@ -89,7 +89,7 @@ def _open_classes(words: ModuleType) -> dict[str, list[str]]:
 
 
 def listed(text: str) -> list[str]:
-    """The items of a word list: between bars where they have spaces of their own, or spaces."""
+    """The items of a word list, separated by bars if there are any, else by spaces."""
     return [item.strip() for item in text.split("|" if "|" in text else None)]
 
 

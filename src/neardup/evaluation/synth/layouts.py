@@ -1,8 +1,7 @@
-"""Sites: hosts with names, templates and text of their own. A function of seed and number.
+"""Sites with their own names, templates and text, and pages as HTML in one of four layouts.
 
-HTML: an article set into a site's template, in one of four layouts.
-
-Text is put in as it is: the word models use no character that HTML would need escaped.
+A site is a function of the seed and its number. Text is not escaped: the word models use no
+character that HTML would need escaped.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ WORDS: dict[str, ModuleType] = {"en": english, "zh": chinese}
 
 @dataclass(frozen=True)
 class Theme:
-    """What sites that bought the same theme have in common."""
+    """What sites with the same theme have in common."""
 
     layout: str
     prefix: str  # of its class names
@@ -35,7 +34,7 @@ class Theme:
 
 @dataclass(frozen=True)
 class Template:
-    """One kind of page of a site."""
+    """A template of a site."""
 
     theme: Theme
     navigation: tuple[str, ...]
@@ -51,24 +50,24 @@ class Site:
     name: str
     language: str
     templates: tuple[Template, ...]
-    headlines: tuple[str, ...]  # what its boxes link to
+    headlines: tuple[str, ...]  # linked from its boxes
 
 
 def host_number(hosts: int, draws: Draws) -> int:
-    """A host by Zipf's law: a few have many pages, many have one or two."""
+    """A host, drawn by Zipf's law: a few have many pages, most have one or two."""
     return int((hosts + 1) ** draws.between(0, 1)) - 1
 
 
 @lru_cache(maxsize=4096)
 def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
-    """The site of that number among the `hosts` of its language."""
+    """The site with this number among the `hosts` of its language."""
     draws = Draws(seed, "site", code, number)
     writer, words = Writer(code, draws), WORDS[code]
     place = language(code).word("P", draws)
     name = f"{place} {draws.pick(listed(words.SITE_NAMES))}"
     if code == "zh":
         name = name.replace(" ", "")
-    themes = max(3, hosts * 3 // 5)  # fewer themes than hosts: some are on several
+    themes = max(3, hosts * 3 // 5)  # fewer themes than hosts: some hosts share one
     templates = tuple(
         _template(make_theme(seed, code, draws.below(themes)), name, writer, draws)
         for _ in range(draws.pick((1, 1, 2, 3)))
@@ -85,7 +84,7 @@ def _host(code: str, number: int) -> str:
 
 @lru_cache(maxsize=4096)
 def make_theme(seed: int, code: str, number: int) -> Theme:
-    """The theme of that number."""
+    """The theme with this number."""
     draws = Draws(seed, "theme", code, number)
     writer = Writer(code, draws)
     return Theme(
@@ -113,12 +112,12 @@ def _template(theme: Theme, name: str, writer: Writer, draws: Draws) -> Template
     )
 
 
-INDENT = "\u3000\u3000"  # full-width spaces, as older Chinese pages begin a paragraph
+INDENT = "\u3000\u3000"  # full-width spaces indent paragraphs on older Chinese pages
 
 
 @dataclass(frozen=True)
 class Placed:
-    """All that a page shows."""
+    """Everything a page shows."""
 
     site: Site
     template: Template
@@ -126,7 +125,7 @@ class Placed:
     paragraphs: list[str]
     time: datetime
     author: str
-    source: str  # where a reprint says it is from; "" for none
+    source: str  # the source a reprint names, or ""
     headlines: list[str]  # of its boxes
     adverts: list[str]
     comments: list[str]
@@ -157,7 +156,7 @@ def _title_end(site: Site) -> str:
 
 
 def _links(texts: Iterable[str], around: str, between: str = "\n") -> str:
-    """Links, each inside `around` (its %s)."""
+    """Links, each inside `around` (in place of its %s)."""
     return between.join(
         around % f'<a href="/l/{number}.html">{text}</a>' for number, text in enumerate(texts)
     )
@@ -183,7 +182,7 @@ def _body(page: Placed, tag: str, attributes: str = "") -> str:
 
 
 def _boxes(page: Placed, heading: str, around: str, item: str) -> str:
-    """The boxes beside an article: a heading and some links in each."""
+    """The boxes beside an article, each with a heading and links."""
     widgets = page.template.theme.widgets
     share = max(1, len(page.headlines) // len(widgets))
     boxes = [

@@ -1,7 +1,7 @@
-"""Which pages there are: a small row a page, made for all pages at once, then shuffled.
+"""The plan of a set: one small row per page, for all pages at once, shuffled.
 
 A group of rows is one article with its reprints, one article in parts on two sites, or one form
-(a page of figures) that a site fills in again and again. Rows of a group lie far apart.
+(a page of figures) that a site fills in again and again. The rows of a group are far apart.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ LARGEST = 12  # pages of an article
 ORDINARY, PAGINATED, FORM = 0, 1, 2
 _FORM_SHARE = 0.004  # of groups
 _PAGINATED_SHARE = 0.016  # of groups, times the share of reprints
-_MEAN_EXTRA = 1.8  # reprints of an article that has any
+_MEAN_EXTRA = 1.8  # average reprints of an article with any
 _FEW_GROUPS = 4096
 
 
 @dataclass(frozen=True)
 class Row:
-    """One page of the plan."""
+    """A page of the plan."""
 
     index: int
     group: int
@@ -46,13 +46,13 @@ class Row:
 
     @property
     def article(self) -> str:
-        """The label of the truth."""
+        """The article's name in truth.csv."""
         return f"a{self.group:08d}" + (f"-{self.part}" if self.part else "")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All rows, as columns."""
+    """All rows, stored as columns."""
 
     group: NDArray[np.int64]
     copy: NDArray[np.uint8]
@@ -63,7 +63,7 @@ class Plan:
         return self.group.size
 
     def rows(self, start: int, stop: int) -> list[Row]:
-        """Some of the rows; `index` is the place in the plan."""
+        """The rows from `start` to `stop`; `index` is the position in the plan."""
         columns = (self.group, self.copy, self.part, self.kind)
         listed = zip(*(column[start:stop].tolist() for column in columns), strict=True)
         return [
@@ -73,7 +73,7 @@ class Plan:
 
 
 def make_plan(pages: int, seed: int, reprints: float, *, forms: bool = True) -> Plan:
-    """The rows of so many pages; `reprints` is the share of pages that are not the first."""
+    """Plan this many pages; `reprints` is the share of pages that reprint an earlier one."""
     draws = Draws(seed, "plan")
     sizes, types, parts = _groups(pages, draws, reprints, _FORM_SHARE if forms else 0.0)
     group = np.repeat(np.arange(sizes.size), sizes)[:pages]
@@ -99,7 +99,7 @@ def make_plan(pages: int, seed: int, reprints: float, *, forms: bool = True) -> 
 def _groups(
     pages: int, draws: Draws, reprints: float, forms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each group its number of pages, its type, and the pages of one publication."""
+    """The number of pages, the type, and the pages per publication of each group."""
     made, counted = [], 0
     while counted < pages:
         some = _some_groups(max(_FEW_GROUPS, pages // 8), draws, reprints, forms)
@@ -113,17 +113,17 @@ def _groups(
 def _some_groups(
     count: int, draws: Draws, reprints: float, forms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    wanted = reprints / (1 - reprints)  # reprints an article, on average
+    wanted = reprints / (1 - reprints)  # average reprints per article
     mean = max(_MEAN_EXTRA, wanted)
     has_any = _uniform(draws, count) < wanted / mean
-    # 1 + a geometric number, with the mean wanted
+    # 1 + a geometric number, with the required mean
     more = np.floor(np.log1p(-_uniform(draws, count)) / np.log1p(-1 / mean))
     sizes = 1 + np.where(has_any, 1 + more, 0).clip(max=LARGEST - 1)
     chance = _uniform(draws, count)
     paginated = (chance >= forms) & (chance < forms + _PAGINATED_SHARE * reprints)
     types = np.select([chance < forms, paginated], [FORM, PAGINATED], ORDINARY)
     parts = np.where(types == PAGINATED, 2 + draws.raw(count) % np.uint64(2), 1).astype(np.int64)
-    filled = 4 + draws.raw(count) % np.uint64(8)  # times that a form is filled in
+    filled = 4 + draws.raw(count) % np.uint64(8)  # how often a form is filled in
     sizes = np.select([types == FORM, types == PAGINATED], [filled, 2 * parts], sizes)
     return sizes.astype(np.int64), types.astype(np.int64), parts
 

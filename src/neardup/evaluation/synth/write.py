@@ -1,4 +1,4 @@
-"""A labelled set as a folder: the pages in one file, and `truth.csv`."""
+"""Write a labelled set: one file of pages, and `truth.csv`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from neardup.pages.warc import compose
 from neardup.pages.writers import JsonWriter, PageWriter, WarcWriter, packer_of
 
 NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
-TRUTH, ABOUT = "truth.csv", "synth.json"  # the second says how a set was made, and that it was
+TRUTH = "truth.csv"
+ABOUT = "synth.json"  # the settings; its presence marks a set as generated
 COLUMNS = ["id", "article", "kind"]
 
 
 class Sink(Protocol):
-    """Takes the batches of one form."""
+    """Writes the batches of one format."""
 
     def write(self, batch: Any) -> None:
         """Write one batch."""
@@ -63,17 +64,17 @@ def write_set(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a labelled set to the folder `out` and give the path of its pages.
+    """Write a labelled set to the directory `out`; returns the path of its pages.
 
-    In a WARC a page is known by its URL, so that is its id in `truth.csv` there.
+    A page in a WARC is identified by its URL, so the URL is then its id in `truth.csv`.
     """
     if format not in NAMES:
         raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
     settings = check_settings(
         Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
     )
-    out, told = Path(out), progress or Silent()
-    told.stage("synth", total=pages)
+    out, progress = Path(out), progress or Silent()
+    progress.stage("synth", total=pages)
     pack = partial(_pack, format, texts)
     with writing(out):
         _make_room(out, settings)
@@ -83,16 +84,18 @@ def write_set(
             for packed, labels, count in batches(settings, pack, workers or default_workers()):
                 sink.write(packed)
                 truth.write(labels)
-                told.advance(count)
+                progress.advance(count)
             sink.close()
     return out / NAMES[format]
 
 
 def _make_room(out: Path, settings: Settings) -> None:
-    """The folder without an earlier set of ours and what a killed run has left of one."""
+    """Remove an earlier generated set, and leftovers of a killed run, from the directory."""
     names = [*NAMES.values(), TRUTH]
     if not (out / ABOUT).exists() and any((out / name).exists() for name in names):
-        raise OutputError(f"{out} holds a labelled set that was not generated; name another folder")
+        raise OutputError(
+            f"{out} holds a labelled set that was not generated; choose another directory"
+        )
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
         (out / name).unlink(missing_ok=True)
@@ -102,13 +105,13 @@ def _make_room(out: Path, settings: Settings) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """What a file is called while it is written."""
+    """The temporary name of a file while it is written."""
     return path.with_name(f".{path.name}.tmp")
 
 
 @contextmanager
 def _whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name when all is written, or not at all."""
+    """A file that appears under its name only when it is complete."""
     beside = _beside(path)
     try:
         with beside.open("wb") as stream:
@@ -119,7 +122,7 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, int]:
-    """A batch as it goes into the file, its lines of the truth, and its number of pages."""
+    """A batch as the file holds it, its lines of truth.csv, and its number of pages."""
     if form == "parquet":
         return as_batch(pages), _labels(pages), len(pages)
     stream = io.BytesIO()
@@ -142,7 +145,7 @@ def _labels(pages: list[SynthPage], *, by_url: bool = False) -> bytes:
 
 
 def _unicode_page(page: SynthPage, texts: bool) -> RawPage:
-    title = page.title if texts else ""  # HTML has it inside
+    title = page.title if texts else ""  # HTML contains it
     body = page.content.encode()
     return RawPage(page.id, body, not texts, Source(""), page.url, title=title, time=page.time)
 
@@ -167,7 +170,7 @@ def _sink(form: str, stream: BinaryIO, texts: bool) -> Sink:
 
 
 class _Bytes:
-    """Packed bytes, one batch after another: frames and members may follow one another."""
+    """Compressed batches one after another; zstd frames and gzip members may be concatenated."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -176,11 +179,11 @@ class _Bytes:
         self._stream.write(batch)
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Nothing to close; `_Rows` has something."""
 
 
 class _Rows:
-    """Columns as `dedup` reads them."""
+    """A Parquet file with the columns that `dedup` reads."""
 
     def __init__(self, stream: BinaryIO, texts: bool) -> None:
         self._columns = ["id", "url", "time", *(["title"] if texts else []), "content"]

@@ -1,15 +1,7 @@
-"""The settings of a crawl, read and checked before its first request.
+"""The state of one crawl, shared by middleware and pipeline.
 
-How many pages of a cluster pass as if they were new.
-
-Crawl traps: hosts that keep giving pages with nothing new, as calendars and session ids do.
-
-The index in a thread of its own, so that the crawl never waits for it.
-
-One thread, because a store has one writer at a time. Pages that come while it writes are added
-together when it is done: the busier the crawl, the larger the batch.
-
-What one crawl knows: the index, the budget, the traps, and Scrapy's stats.
+`Crawl` combines the settings, the index (in a thread), the budget of each cluster, the watch for
+crawl traps, and Scrapy's stats.
 """
 
 from __future__ import annotations
@@ -29,35 +21,43 @@ from neardup.index import Answer, Index
 from neardup.model import RawPage, Relation
 from neardup.pages.urls import host
 
+BATCH = 64  # most pages added in one batch
+REMEMBERED = 100_000  # full clusters whose first pages are cached
+
+Checked = tuple[Answer, bool]  # with whether the budget of its cluster lets the page pass
+Waiting = tuple[RawPage, Future[Checked]]
+
+logger = logging.getLogger("neardup")
+
 
 class ScrapySettings(Protocol):
-    """What is asked of Scrapy's settings."""
+    """The part of Scrapy's settings used here."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A setting as it was given."""
+        """A setting as it is."""
 
     def getbool(self, name: str, default: bool = False) -> bool:
-        """A setting as a bool; ValueError if it is none."""
+        """A setting as a bool; ValueError if it cannot be one."""
 
     def getdict(self, name: str, default: dict[str, Any] | None = None) -> dict[str, Any]:
-        """A setting as a dictionary; ValueError if it is none."""
+        """A setting as a dictionary; ValueError if it cannot be one."""
 
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """Each field is the Scrapy setting NEARDUP_<FIELD>; the defaults are those of Scrapy's."""
+    """The settings of a crawl, checked. Each field is the Scrapy setting NEARDUP_<FIELD>."""
 
-    store: str  # sqlite:///file.db or postgresql://host/database; shared by crawls and restarts
-    method: str | None = None  # of a new store: own-text; of another: its own
+    store: str  # sqlite:///file.db or postgresql://host/database
+    method: str | None = None  # None: the store's own; own-text if it is new
     options: Mapping[str, Any] | None = None  # of the method
-    keep_text: bool | None = None  # of a new store: yes; of another: as it does
-    action: str = "drop"  # what is done with items of duplicates: drop or flag
-    field: str = "neardup"  # the field of an item that the flag is written to
-    follow_duplicates: bool = True  # whether links found on duplicates are followed
-    cluster_budget: int = 1  # pages of a cluster that pass before the others are duplicates
-    trap_pages: int = 50  # the last pages of a host that are looked at; 0: no watch for traps
-    trap_share: float = 0.9  # the share of them with nothing new that makes a trap
-    trap_action: str = "warn"  # warn, or stop: links found on such pages are not followed
+    keep_text: bool | None = None  # None: as the store does; True if it is new
+    action: str = "drop"  # for the items of duplicates: drop or flag
+    field: str = "neardup"  # the item field that gets the flag
+    follow_duplicates: bool = True  # follow links found on duplicates
+    cluster_budget: int = 1  # pages of each cluster that pass
+    trap_pages: int = 50  # a host's latest pages to watch; 0: no watch for traps
+    trap_share: float = 0.9  # a trap if at least this share had nothing new
+    trap_action: str = "warn"  # warn, or stop following links from such pages
 
     def __post_init__(self) -> None:
         _one_of("NEARDUP_ACTION", self.action, "drop", "flag")
@@ -67,9 +67,9 @@ class CrawlSettings:
         _within("NEARDUP_TRAP_SHARE", self.trap_share, 0, 1)
 
 
-def read_settings(given: ScrapySettings) -> CrawlSettings:
-    """The settings of a crawl; `UsageError` names what is wrong."""
-    if not given.get("NEARDUP_STORE"):
+def read_settings(settings: ScrapySettings) -> CrawlSettings:
+    """Read the settings of a crawl; the `UsageError` for a bad one names it."""
+    if not settings.get("NEARDUP_STORE"):
         raise UsageError(
             "NEARDUP_STORE is not set: write NEARDUP_STORE = 'sqlite:///crawl.db', or "
             "NEARDUP_ENABLED = False to crawl without neardup"
@@ -77,11 +77,11 @@ def read_settings(given: ScrapySettings) -> CrawlSettings:
     readers: dict[str, Callable[[Any], Any]] = {
         "store": str,
         "method": str,
-        "options": lambda _: given.getdict("NEARDUP_OPTIONS"),
-        "keep_text": lambda _: given.getbool("NEARDUP_KEEP_TEXT"),
+        "options": lambda _: settings.getdict("NEARDUP_OPTIONS"),
+        "keep_text": lambda _: settings.getbool("NEARDUP_KEEP_TEXT"),
         "action": str,
         "field": str,
-        "follow_duplicates": lambda _: given.getbool("NEARDUP_FOLLOW_DUPLICATES"),
+        "follow_duplicates": lambda _: settings.getbool("NEARDUP_FOLLOW_DUPLICATES"),
         "cluster_budget": int,
         "trap_pages": int,
         "trap_share": float,
@@ -90,7 +90,7 @@ def read_settings(given: ScrapySettings) -> CrawlSettings:
     values: dict[str, Any] = {}
     for field, reader in readers.items():
         name = f"NEARDUP_{field.upper()}"
-        value = given.get(name)
+        value = settings.get(name)
         if value is not None:
             try:
                 values[field] = reader(value)
@@ -111,16 +111,13 @@ def _within(name: str, value: float, least: float, most: float | None = None) ->
         raise UsageError(f"{name} = {value!r} is above {most}")
 
 
-REMEMBERED = 100_000  # full clusters
-
-
 class Budget:
-    """The first `pages` pages of each cluster pass, whichever crawl brought them."""
+    """Lets the first `pages` pages of each cluster pass, whichever crawl added them."""
 
     def __init__(self, index: Index, pages: int) -> None:
         self._index = index
         self._pages = pages
-        self._full: dict[str, frozenset[str]] = {}  # who passes in full clusters, some of them
+        self._full: dict[str, frozenset[str]] = {}  # a cache: the pages that pass, by cluster
 
     def allows(self, answer: Answer) -> bool:
         """Whether a page passes."""
@@ -138,56 +135,54 @@ class Budget:
         members = cluster.members if cluster else ()
         passing = frozenset(members[: self._pages])
         if len(passing) == self._pages:
-            self._full[name] = passing  # a cluster that is full stays so: not read again
+            self._full[name] = passing  # a full cluster stays full: no need to read it again
             if len(self._full) > REMEMBERED:
                 del self._full[next(iter(self._full))]
         return passing
 
 
 class Traps:
-    """The last pages of each host: was there anything new on them?
+    """Recognises crawl traps: hosts whose latest pages had nothing new, such as calendars.
 
-    A host is a number: a bit for each of its last `pages` pages, set where there was nothing new,
-    under a leading one. So a crawl of millions of hosts can be watched.
+    A host is stored as one integer: below a leading 1, one bit for each of its latest `pages`
+    pages, set if it had nothing new. That keeps millions of hosts affordable.
     """
 
     def __init__(self, pages: int, share: float) -> None:
         self._pages = pages
         self._share = share
         self._hosts: dict[str, int] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def note(self, host: str, *, nothing_new: bool) -> bool:
-        """One more page of a host; True when it is the first to make the host a trap."""
+        """Record a page of a host. True if the host has just become a trap, for the first time."""
         if not self._pages:
             return False
         last = self._hosts.get(host, 1) << 1 | nothing_new
         full = 1 << self._pages
         self._hosts[host] = last if last < 2 * full else full | last & (full - 1)
-        if host in self._told or not self.holds(host):
+        if host in self._reported or not self.holds(host):
             return False
-        self._told.add(host)
+        self._reported.add(host)
         return True
 
     def holds(self, host: str) -> bool:
-        """Whether the host's last pages make it a trap."""
+        """Whether the host is a trap now."""
         last = self._hosts.get(host, 1)
         full = 1 << self._pages
         return self._pages > 0 and last >= full and self.copies(host) >= self._share * self._pages
 
     def copies(self, host: str) -> int:
-        """How many of the host's last pages had nothing new."""
+        """The number of the host's latest pages that had nothing new."""
         return self._hosts.get(host, 1).bit_count() - 1
 
 
-AT_ONCE = 64  # pages added together, where so many wait
-
-Checked = tuple[Answer, bool]  # and whether the budget of its cluster lets the page pass
-Waiting = tuple[RawPage, Future[Checked]]
-
-
 class Checking:
-    """Pages in, answers out."""
+    """Adds pages to the index in a thread, so that the crawl never waits for it.
+
+    It is one thread, because a store has one writer at a time. Pages that arrive while it writes
+    form the next batch: the busier the crawl, the larger the batches.
+    """
 
     def __init__(self, index: Index, budget: Budget) -> None:
         self._index = index
@@ -196,36 +191,36 @@ class Checking:
         self._thread = ThreadPoolExecutor(1, "neardup")
 
     def add(self, page: RawPage) -> Awaitable[Checked]:
-        """What the page is; when this is answered, it is in the store."""
+        """The answer to a page. Once it is there, the page is in the store."""
         answer: Future[Checked] = Future()
         self._waiting.put((page, answer))
-        self._thread.submit(self._add_what_waits)
+        self._thread.submit(self._add_waiting)
         return _awaitable(answer)
 
     def close(self) -> None:
-        """Finish what waits, and let go of the store."""
+        """Finish the waiting pages and close the store."""
         self._thread.shutdown()
         self._index.close()
 
-    def _add_what_waits(self) -> None:
+    def _add_waiting(self) -> None:
         batch = self._take()
         if not batch:
-            return  # an earlier turn has added it already
+            return  # an earlier call has added it
         try:
             answers = self._index.add_many([page for page, _ in batch])
             checked = [(answer, self._budget.allows(answer)) for answer in answers]
-        except Exception as error:  # told to those who wait
+        except Exception as error:  # raised where the answers are awaited
             for _, answer in batch:
                 answer.set_exception(error)
         else:
-            for (_, answer), found in zip(batch, checked, strict=True):
-                answer.set_result(found)
+            for (_, answer), result in zip(batch, checked, strict=True):
+                answer.set_result(result)
 
     def _take(self) -> list[Waiting]:
-        """Pages that wait; one whose request was cancelled meanwhile is left out."""
+        """The waiting pages, without those whose request was cancelled."""
         batch: list[Waiting] = []
         try:
-            while len(batch) < AT_ONCE:
+            while len(batch) < BATCH:
                 page, answer = self._waiting.get_nowait()
                 if answer.set_running_or_notify_cancel():
                     batch.append((page, answer))
@@ -235,7 +230,7 @@ class Checking:
 
 
 def _awaitable(future: Future[Any]) -> Awaitable[Any]:
-    """A thread's future for the event loop that Scrapy runs on: asyncio's or Twisted's own."""
+    """A thread's future as an awaitable of Scrapy's event loop: asyncio's or Twisted's."""
     try:
         return asyncio.wrap_future(future, loop=asyncio.get_running_loop())
     except RuntimeError:
@@ -243,7 +238,7 @@ def _awaitable(future: Future[Any]) -> Awaitable[Any]:
 
 
 def _deferred(future: Future[Any]) -> Deferred[Any]:
-    from twisted.internet import reactor  # noqa: PLC0415 - importing it installs it
+    from twisted.internet import reactor  # noqa: PLC0415 - importing it installs a reactor
 
     deferred: Deferred[Any] = Deferred()
 
@@ -258,12 +253,9 @@ def _deferred(future: Future[Any]) -> Deferred[Any]:
     return deferred
 
 
-logger = logging.getLogger("neardup")
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found out about a page. A copy is a duplicate that its cluster's budget refuses."""
+    """The answer to a page. A copy is a duplicate beyond the budget of its cluster."""
 
     answer: Answer
     is_copy: bool
@@ -271,12 +263,12 @@ class Finding:
 
     @property
     def nothing_new(self) -> bool:
-        """Whether the page has no text that was not seen before."""
+        """Whether the page is a copy, or has too little text to decide."""
         return self.is_copy or self.answer.relation is Relation.UNDECIDED
 
 
 class Crawl:
-    """Everything that the middleware and the pipeline of one crawl share."""
+    """Checks pages, counts the outcomes and decides which links to follow."""
 
     def __init__(self, settings: CrawlSettings, stats: Any) -> None:
         index = Index.open(
@@ -288,16 +280,16 @@ class Crawl:
         self._traps = Traps(settings.trap_pages, settings.trap_share)
 
     async def look_at(self, page: RawPage | str) -> Finding | None:
-        """What a page is; None, with a count of the reason, for what was not looked at."""
+        """The finding on a page; None if it was not checked (a `str` is the reason)."""
         if isinstance(page, str):
             self.count(f"unchecked/{page}")
             return None
         try:
             answer, passes = await self._checking.add(page)
-        except Exception as error:  # the crawl goes on: its pages are worth more than our answer
+        except Exception as error:  # the crawl must go on: its pages matter more than our answer
             self.count("errors")
             ours = isinstance(error, NeardupError)
-            logger.error("%s passes without a check: %s", page.id, error, exc_info=not ours)
+            logger.error("%s was not checked: %s", page.id, error, exc_info=not ours)
             return None
         finding = Finding(answer, not passes, host(page.url))
         self._count_page(finding)
@@ -305,7 +297,7 @@ class Crawl:
         return finding
 
     def follows_links_of(self, finding: Finding | None) -> bool:
-        """Whether links found on a page are followed."""
+        """Whether to follow the links found on a page."""
         if finding is None:
             return True
         if finding.is_copy and not self.settings.follow_duplicates:
@@ -314,11 +306,11 @@ class Crawl:
         return not (in_trap and self.settings.trap_action == "stop")
 
     def count(self, name: str) -> None:
-        """One more of these in Scrapy's stats."""
+        """Increment a counter in Scrapy's stats."""
         self._stats.inc_value(f"neardup/{name}")
 
     def close(self) -> None:
-        """Finish what waits, and let go of the store."""
+        """Finish the waiting pages and close the store."""
         self._checking.close()
 
     def _count_page(self, finding: Finding) -> None:
@@ -337,22 +329,22 @@ class Crawl:
             self.count("pages/known")
 
     def _watch(self, finding: Finding) -> None:
-        """Warn once of each host that has become a trap."""
+        """Warn once about each host that becomes a trap."""
         if not self._traps.note(finding.host, nothing_new=finding.nothing_new):
             return
         self.count("traps")
         self._stats.set_value(f"neardup/traps/{finding.host}", finding.answer.id)
         logger.warning(
-            "%s may be a crawl trap: %d of its last %d pages have nothing new, the latest is %s "
+            "%s may be a crawl trap: %d of its last %d pages had nothing new, most recently %s "
             "(%s). %s",
             finding.host,
             self._traps.copies(finding.host),
             self.settings.trap_pages,
             finding.answer.id,
-            f"{finding.answer.relation}, of {finding.answer.of}"
+            f"{finding.answer.relation} to {finding.answer.of}"
             if finding.is_copy
-            else "too little text to tell",
-            "Links found on such pages are not followed from now on."
+            else "too little text to decide",
+            "Links from such pages are no longer followed."
             if self.settings.trap_action == "stop"
-            else "Links found on them are followed; NEARDUP_TRAP_ACTION = 'stop' changes that.",
+            else "Their links are still followed; NEARDUP_TRAP_ACTION = 'stop' changes that.",
         )

@@ -1,30 +1,5 @@
-"""The Selector (section 2, step 2): the cluster that X of a page's fingerprints point to.
-
-With a precision p of a single fingerprint, X of them have 1 - (1 - p)^X: from 90 % to 99 % with
-two. When several clusters reach X, the one with more votes wins, then with more weight, then the
-older.
-
-The Comparer (section 2, step 3): the recent page most like this one.
-
-Candidates come from the inverted table of title words over the last T days: the pages with most
-hits, 50 at most. Alternatives of section 3, point 3: all recent pages, or a small text search (the
-rarest words of the text, each hit worth the more the fewer recent pages have the word). Of the
-candidates the one with the largest value, when it is above k, gives its cluster.
-
-The Voter (section 2, step 4): elects the head of a new cluster.
-
-The title's fingerprint is the head; without one, the first of the others, which is that of the
-longest paragraph. The cluster itself is named after the page that founds it, because two stories
-may have one title.
-
-The Updater (section 2, step 5): tells the stores where a page went.
-
-For each fingerprint: (A) unseen, bind it to the cluster with weight a0; (B) bound to another
-cluster, lower the weight, and unbind it at 0; (C) bound to this cluster, raise the weight. An
-unbound fingerprint, or one whose binding has expired, is free to bind anew.
-
-The devices at work over the stores of one state: steps 2 to 5 for a page.
-"""
+"""The devices of section 2 that decide about a page (steps 2 to 5), and the `Newsroom` that runs
+them over the stores of one state."""
 
 from __future__ import annotations
 
@@ -55,6 +30,12 @@ from neardup.model import Relation
 
 
 class Selector:
+    """Step 2: the cluster that X of a page's fingerprints point to.
+
+    If a single fingerprint has precision p, X of them have 1 - (1 - p)^X: two raise 90 % to 99 %.
+    If several clusters reach X, the one with more votes wins, then more weight, then the older.
+    """
+
     def __init__(
         self, fingerprints: FingerprintMap, documents: DocumentMap, options: NewsClustersOptions
     ) -> None:
@@ -63,7 +44,7 @@ class Selector:
         self._options = options
 
     def select(self, page: NewsPage) -> Found | None:
-        """The cluster with at least X votes, if there is one."""
+        """The winning cluster, if any has at least X votes."""
         votes: defaultdict[str, list[int]] = defaultdict(list)
         for fingerprint in page.fingerprints:
             binding = self._fingerprints.get(fingerprint)
@@ -92,28 +73,36 @@ class Selector:
 
 
 def may_vote(binding: Binding, time: int, options: NewsClustersOptions) -> bool:
-    """Whether a binding holds at a time, and is none of boilerplate."""
+    """Whether a binding is valid at this time and not one of boilerplate."""
     is_common = options.common and len(binding.seen) > options.common
     return bool(binding.cluster) and not is_common and not has_expired(binding, time, options)
 
 
 def has_expired(binding: Binding, time: int, options: NewsClustersOptions) -> bool:
-    """Whether a binding is older than bindings may be (section 3, point 4)."""
+    """Whether a binding has outlived the option `expiry` (section 3, point 4)."""
     return options.expiry > 0 and time - binding.time > options.expiry * DAY
 
 
-QUERY_WORDS = 32  # of a page's text, for the search
+QUERY_WORDS = 32  # most words of a page in a text search
 
 
 class Best(NamedTuple):
-    """The candidate most like a page."""
+    """The most similar candidate."""
 
     match: str
     value: float
-    candidates: int  # of how many
+    candidates: int  # their number
 
 
 class Comparer:
+    """Step 3: the recent page most similar to this one.
+
+    Candidates are the pages of the last T days with the most words in common with the title, up to
+    50, from an inverted table. Alternatives of section 3, point 3: all recent pages, or a small
+    text search, in which the rarest words of the text weigh most. The candidate with the largest
+    value, if above k, determines the cluster.
+    """
+
     def __init__(
         self, documents: DocumentMap, table: InvertedTable, options: NewsClustersOptions
     ) -> None:
@@ -122,7 +111,7 @@ class Comparer:
         self._options = options
 
     def compare(self, page: NewsPage) -> Found | None:
-        """The cluster of the most similar candidate, if it is similar enough."""
+        """The cluster of the most similar candidate, if its value is above k."""
         best = self.best(page)
         return self._found(best) if best and best.value > self._options.k else None
 
@@ -132,22 +121,22 @@ class Comparer:
         if not candidates:
             return None
         values = self._values(page, candidates)
-        chosen = int(np.argmax(values))  # the first of equals, so the best candidate
+        chosen = int(np.argmax(values))  # ties go to the first, which has the most hits
         return Best(candidates[chosen], float(values[chosen]), len(candidates))
 
     def candidates(self, page: NewsPage) -> list[str]:
-        """The pages to compare with, the most promising first."""
+        """The pages to compare with, best first."""
         days = self._table.days(page.time, self._options.t)
         if self._options.candidates == "all":
             return sorted(self._table.pages(days))
         if self._options.candidates == "search":
             return self._search(page, days)
-        words = self._telling(page.title_words, days)
+        words = self._selective(page.title_words, days)
         return self._top(Counter(chain.from_iterable(self._table.having(w, days) for w in words)))
 
     def _search(self, page: NewsPage, days: list[int]) -> list[str]:
         total = self._table.count(days)
-        words = self._telling(page.text_words, days)
+        words = self._selective(page.text_words, days)
         frequencies = {word: self._table.frequency(word, days) for word in words}
         known = [word for word in words if frequencies[word]]
         scores: defaultdict[str, float] = defaultdict(float)
@@ -157,13 +146,13 @@ class Comparer:
                 scores[other] += worth
         return self._top(scores)
 
-    def _telling(self, words: Iterable[str], days: list[int]) -> list[str]:
-        """Words that not too many recent pages have (a guard), each once."""
+    def _selective(self, words: Iterable[str], days: list[int]) -> list[str]:
+        """The words that few enough recent pages have (a guard), each once."""
         most = self._options.frequent or math.inf
         return [word for word in dict.fromkeys(words) if self._table.frequency(word, days) <= most]
 
     def _top(self, scores: Mapping[str, float]) -> list[str]:
-        """The pages with the best scores, best first; of equals the smaller ids."""
+        """The pages with the highest scores, best first; ties go to smaller ids."""
         most = self._options.documents
         least = sorted(scores.values(), reverse=True)[:most][-1] if scores else 0
         better = [page for page, score in scores.items() if score > least]
@@ -191,11 +180,22 @@ class Comparer:
 
 
 def elect(page: NewsPage) -> str:
-    """The head: the fingerprints stand with the title's first. Empty for a page without any."""
+    """The Voter, step 4: the head of a new cluster, or "" for a page without fingerprints.
+
+    It is the first fingerprint: the title's or, without one, that of the longest paragraph. The
+    cluster is named after the page that founds it, because two stories may have one title.
+    """
     return f"{page.fingerprints[0]:016x}" if page.fingerprints else ""
 
 
 class Updater:
+    """Step 5: update the stores once a page has its cluster.
+
+    For each fingerprint: (A) if unseen, bind it to the cluster with weight a0; (B) if bound to
+    another cluster, lower the weight, and unbind it at 0; (C) if bound to this cluster, raise the
+    weight. An unbound fingerprint, or one with an expired binding, can be bound again.
+    """
+
     def __init__(
         self,
         fingerprints: FingerprintMap,
@@ -209,7 +209,7 @@ class Updater:
         self._options = options
 
     def update(self, page: NewsPage, cluster: str, head: str) -> None:
-        """Bind the fingerprints, store the page and its head, and list its words."""
+        """Bind the fingerprints, store the page and its head, and index its words."""
         for fingerprint in page.fingerprints:
             binding = self._bound(self._fingerprints.get(fingerprint), cluster, page.time)
             self._fingerprints.put(fingerprint, binding)
@@ -228,7 +228,7 @@ class Updater:
         return Binding(old.cluster if weight > 0 else "", weight, old.time, seen)
 
     def _seen(self, old: Binding | None, cluster: str) -> list[str]:
-        """The clusters a fingerprint was seen in; one more than the guard asks for is enough."""
+        """The clusters a fingerprint was seen in, up to one more than the guard allows."""
         known = old.seen if old else []
         if cluster in known or len(known) > self._options.common:
             return known
@@ -236,7 +236,7 @@ class Updater:
 
 
 class Placed(NamedTuple):
-    """Where a page went: the earlier page that stands for its cluster, and the verdict on both."""
+    """The earlier page that represents the page's cluster, if any, and the verdict on both."""
 
     match: str | None
     relation: Relation
@@ -248,7 +248,7 @@ UNDECIDED = Placed(None, Relation.UNDECIDED, None, {"why": "too little text to t
 
 
 class Newsroom:
-    """All devices and stores."""
+    """All devices and stores: steps 2 to 5 for each page."""
 
     def __init__(self, state: State, options: NewsClustersOptions) -> None:
         self.options = options
@@ -260,7 +260,7 @@ class Newsroom:
         self.updater = Updater(self.fingerprints, self.documents, self.table, options)
 
     def place(self, page: NewsPage) -> Placed:
-        """The page joins the cluster that Selector or Comparer finds, or founds its own."""
+        """Add the page to the cluster that Selector or Comparer finds, or to a new one."""
         found = self.selector.select(page) or self.comparer.compare(page)
         if found is None:
             return self._found_cluster(page)

@@ -1,15 +1,14 @@
-"""The Extractor (section 2, step 1): a page's features and their fingerprints.
+"""The Extractor (section 2, step 1): fingerprints of a page, and what the Comparer compares.
 
-The page is cleaned to its title and main text. From the main text come the N-1 features; what
-they are is the option `features` (section 3, point 1, names the alternatives). Each feature is
-folded (full width to half width among it) and loses punctuation and spaces; those that are too
-short then are dropped. Fingerprints are 64-bit hashes of the M that remain.
+A page is reduced to its title and main text. The main text gives N-1 features; the option
+`features` says which (section 3, point 1, names the alternatives). Each feature is folded and
+stripped of punctuation and spaces, and dropped if it is then too short. Fingerprints are 64-bit
+hashes of the M that remain.
 
-What the Comparer compares: word counts for the cosine, a sequence of symbols for the LCS.
-
-Words are the keywords of the main text (stop words dropped, Chinese cut into words), hashed to 32
-bits. A sequence has one character for each token (a character of a script without spaces, a word
-of a spaced one), so that one routine measures both.
+The Comparer compares word counts (cosine) or sequences of symbols (LCS). Words are the keywords of
+the main text, without stop words, hashed to 32 bits; Chinese is segmented. A sequence has one
+character per token, which is a character in scripts without spaces and a word in others, so that
+one routine measures both.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def extract(
 ) -> pa.ListArray:
     """The fingerprints of each page, the title's first.
 
-    `blocks` is the main text, a list of paragraphs a page.
+    `blocks` is the main text: a list of paragraphs for each page.
     """
     count = len(titles)
     from_text = FEATURES[options.features](blocks, options)
@@ -65,7 +64,7 @@ def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.
     flat = paragraphs.flatten()
     data, offsets = string_buffers(flat)
     starts, ends, places = sentence_spans(data, offsets)
-    # Characters, not bytes: continuation bytes of UTF-8 do not count.
+    # Lengths in characters: continuation bytes of UTF-8 do not count.
     before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
     paragraph = np.repeat(np.arange(len(flat)), np.diff(places))
     longest = _longest(before[ends] - before[starts], paragraph, 1)
@@ -76,7 +75,7 @@ def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.
 
 
 def longest_paragraphs(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
-    """The N-1 longest paragraphs whole, the longest first."""
+    """The N-1 longest paragraphs, the longest first."""
     flat = blocks.flatten()
     pages = pc.list_parent_indices(blocks).to_numpy()
     chosen = _longest(pc.utf8_length(flat).to_numpy(), pages, options.n - 1)
@@ -110,7 +109,7 @@ def _around(parts: list[str], options: NewsClustersOptions) -> list[str]:
 
 
 def slices(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
-    """The text in N-1 slices of one length (the last may be shorter)."""
+    """The text in N-1 slices of equal length (the last may be shorter)."""
     texts = bare(pc.binary_join(blocks, "\n")).to_pylist()
     cut = []
     for text in texts:
@@ -129,16 +128,16 @@ FEATURES = {
 
 
 def _long_enough(texts: pa.StringArray, minimum: int) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(
+    enough: NDArray[np.bool_] = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(
         zero_copy_only=False
     )
-    return found
+    return enough
 
 
 def _longest(
     lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int
 ) -> NDArray[np.int64]:
-    """Which are the `count` longest of each group, group by group, longest first."""
+    """The indices of the `count` longest of each group, group by group, longest first."""
     order = np.lexsort((-lengths, groups))
     sorted_groups = groups[order]
     starts = np.searchsorted(sorted_groups, sorted_groups)
@@ -147,26 +146,26 @@ def _longest(
 
 
 def _grouped(pages: NDArray[np.integer], values: pa.Array, count: int) -> pa.ListArray:
-    """Values as a list a page; `pages` rises."""
+    """Values as one list per page; `pages` is ascending."""
     offsets = np.searchsorted(pages, np.arange(count + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
 def _distinct(pages: NDArray[np.int64], values: NDArray[np.uint64], count: int) -> pa.ListArray:
-    """Each value of a page once, where it came first."""
+    """Each value of a page once, at its first occurrence."""
     _, first = np.unique(np.stack([pages.astype(np.uint64), values]), axis=1, return_index=True)
     kept = np.sort(first)
     return _grouped(pages[kept], pa.array(values[kept], pa.uint64()), count)
 
 
 FIRST_SYMBOL, SYMBOLS = 0x1_0000, 0x10_0000  # the code points above the surrogates
-MOST = 65_535  # a count that fits
+MOST = 65_535  # largest count stored
 Rows = Sequence[int] | NDArray[np.int64]
 PACKED = np.dtype([("word", "<u4"), ("count", "<u2")])
 
 
 class Vectors(NamedTuple):
-    """Ragged count vectors, as `kernels.cosine` takes them."""
+    """Ragged count vectors, as `kernels.news.sparse_cosines` takes them."""
 
     words: NDArray[np.uint32]
     counts: NDArray[np.uint16]
@@ -191,14 +190,14 @@ def count_words(words: pa.ListArray) -> Vectors:
 
 
 def pack(words: NDArray[np.uint32], counts: NDArray[np.uint16]) -> str:
-    """One vector as a text that any store can keep."""
+    """One vector as a string that any store can hold."""
     packed = np.empty(words.size, PACKED)
     packed["word"], packed["count"] = words, counts
     return base64.b64encode(packed.tobytes()).decode("ascii")
 
 
 def unpack(texts: Sequence[str]) -> Vectors:
-    """The vectors of packed texts."""
+    """The vectors of packed strings."""
     each = [base64.b64decode(text) for text in texts]
     packed = np.frombuffer(b"".join(each), PACKED)
     offsets = np.cumsum([0, *map(len, each)]) // PACKED.itemsize
@@ -206,7 +205,7 @@ def unpack(texts: Sequence[str]) -> Vectors:
 
 
 def as_sequence(tokens: NDArray[np.uint64]) -> str:
-    """One character a token. Two of a million tokens may share one, which the LCS can bear."""
+    """One character per token. Different tokens may rarely share one, which LCS tolerates."""
     symbols = (tokens % np.uint64(SYMBOLS)).astype("<u4") + np.uint32(FIRST_SYMBOL)
     return symbols.tobytes().decode("utf-32-le")
 

@@ -1,9 +1,9 @@
-"""What the Comparer will say, worked out for many pages at once.
+"""The Comparer's answers for many pages at once, computed ahead by kernels.
 
-Which recent pages a page is compared with, and how like it they are, depends on titles, texts and
-times, not on the clusters that form on the way. So where pages come in the order of time and
-nothing came before them, it can be known before the first page is placed, by kernels over all
-pages instead of look-ups page by page. The answers are those of `comparer.Comparer`.
+Which recent pages a page is compared with, and how similar they are, depends on titles, texts and
+times, not on the clusters formed so far. So if pages come in order of time and the stores are
+empty, all comparisons can run before the first page is placed, without look-ups page by page. The
+answers are those of `devices.Comparer`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPARED_AT_ONCE = 1_000_000  # pairs
 
 
 class Foresight(Comparer):
-    """A Comparer that has compared every page already."""
+    """A Comparer with its answers computed ahead."""
 
     def __init__(self, room: Newsroom, best: Mapping[str, Best]) -> None:
         super().__init__(room.documents, room.table, room.options)
@@ -36,7 +36,7 @@ class Foresight(Comparer):
 
 
 def can_foresee(room: Newsroom, times: NDArray[np.int64]) -> bool:
-    """Whether this is the first the newsroom sees, in order, and compared in the usual way."""
+    """Whether the stores are empty, the pages in order of time, and the options the usual ones."""
     options = room.options
     usual = options.candidates == "inverted" and options.comparison == "cosine"
     return usual and room.table.is_empty and bool((np.diff(times) >= 0).all())
@@ -49,13 +49,13 @@ def foresee(
     times: NDArray[np.int64],
     options: NewsClustersOptions,
 ) -> dict[str, Best]:
-    """The best candidate of each page that has one above k. A page without title words is none."""
+    """The best candidate of each page that has one above k. Pages need title words to be one."""
     words, offsets = _numbered(titles)
-    having, starts = _turned(words, offsets)
+    having, starts = _inverted(words, offsets)
     rank, of_rank = _ranks(ids)
     days = times // DAY
     recent = np.searchsorted(days, (times - int(options.t * DAY)) // DAY).astype(np.int64)
-    found: dict[str, Best] = {}
+    best: dict[str, Best] = {}
     step = max(COMPARED_AT_ONCE // options.documents, 1)
     for first in range(0, len(ids), step):
         last = min(first + step, len(ids))
@@ -64,18 +64,18 @@ def foresee(
             *(options.frequent, first, last, options.documents),
         )
         values = _values(vectors, first, others, counts)
-        chosen = values.argmax(axis=1)  # the first of equals, so the best candidate
+        chosen = values.argmax(axis=1)  # ties go to the first, which has the most hits
         value = values[np.arange(last - first), chosen]
         for row in np.flatnonzero(value > options.k).tolist():
             match = ids[int(others[row, chosen[row]])].as_py()
-            found[ids[first + row].as_py()] = Best(match, float(value[row]), int(counts[row]))
-    return found
+            best[ids[first + row].as_py()] = Best(match, float(value[row]), int(counts[row]))
+    return best
 
 
 def _values(
     vectors: Vectors, first: int, others: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The cosine of each page with each of its candidates; below 0 where there is none."""
+    """The cosine of each page with each of its candidates; -1 in unused places."""
     is_candidate = np.arange(others.shape[1]) < counts[:, None]
     rows = first + np.repeat(np.arange(len(others)), counts)
     values = np.full(others.shape, -1.0)
@@ -84,7 +84,7 @@ def _values(
 
 
 def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The words of each title as numbers, each once."""
+    """The distinct words of each title, as numbers."""
     codes = titles.flatten().dictionary_encode().indices.to_numpy().astype(np.int64)
     pages = pc.list_parent_indices(titles).to_numpy().astype(np.int64)
     both = np.unique(pages << 32 | codes)
@@ -92,10 +92,10 @@ def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], NDArray[np.int64
     return (both & 0xFFFF_FFFF).astype(np.int32), offsets
 
 
-def _turned(
+def _inverted(
     words: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The pages of each word, from the words of each page."""
+    """The pages of each word, from the words of each page: the inverted table."""
     pages = np.repeat(np.arange(offsets.size - 1, dtype=np.int32), np.diff(offsets))
     order = np.argsort(words, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(words))]).astype(np.int64)
@@ -103,7 +103,7 @@ def _turned(
 
 
 def _ranks(ids: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The place of each page in the order of ids, and the page in each place."""
+    """The rank of each page in the order of ids, and the page of each rank."""
     of_rank = pc.sort_indices(ids).to_numpy().astype(np.int32)
     rank = np.empty_like(of_rank)
     rank[of_rank] = np.arange(of_rank.size, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""`NewsClusters`: the five devices and the stores, put together as in the paper's figure 1."""
+"""`NewsClusters`: the five devices and the stores, combined as in the paper's figure 1."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from neardup.text.keywords import keyword_language, keywords
 from neardup.text.main_text import main_blocks, site_counts, story_title
 from neardup.text.tokens import fold_batch, string_buffers, tokens_batch
 
-AT_ONCE = 16_384  # pages that are Python objects at a time
+BATCH = 16_384  # most pages held as Python objects at a time
 NO_WORDS = pa.scalar([], pa.list_(pa.string()))
 
 
 class NewsClusters(Method):
-    """Longest sentences as fingerprints, similar recent news for the rest."""
+    """Longest sentences as fingerprints; the rest by similarity to recent news."""
 
     name = "news-clusters"
     paper = "Liang & Wen 2017, multi-feature fingerprint clusters"
     languages = "all"
-    cost = "about linear: a few look-ups a page, at most 50 comparisons"
+    cost = "about linear: a few look-ups and at most 50 comparisons per page"
     Options = NewsClustersOptions
     options: NewsClustersOptions
     paper_preset = {  # noqa: RUF012
@@ -59,7 +59,7 @@ class NewsClusters(Method):
             [
                 ("fingerprints", pa.list_(pa.uint64())),  # the title's first
                 ("title_words", pa.list_(pa.string())),
-                ("words", pa.list_(pa.uint32())),  # of the text, distinct, hashed, rising
+                ("words", pa.list_(pa.uint32())),  # of the text: distinct, hashed, ascending
                 ("counts", pa.list_(pa.uint16())),
                 ("sequence", pa.string()),  # of the text; only for the LCS
                 ("sentences", pa.int32()),
@@ -69,7 +69,7 @@ class NewsClusters(Method):
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """What tells a site's own paragraphs."""
+        """Counts that reveal the paragraphs a site repeats."""
         return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
 
     def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
@@ -101,7 +101,7 @@ class NewsClusters(Method):
         return pa.array([story_title(title) for title in titles.to_pylist()], pa.string())
 
     def _title_texts(self, titles: pa.StringArray, blocks: pa.ListArray) -> pa.StringArray:
-        """What gives the title words: the title, or what stands in for one."""
+        """The titles, with the longest sentence in place of a missing one if the option says so."""
         untitled = pc.equal(pc.utf8_length(bare(titles)), 0)
         if not self.options.stand_in or not pc.any(untitled).as_py():
             return titles
@@ -132,7 +132,7 @@ class NewsClusters(Method):
         )
 
     def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        """What Selector and Comparer would say if there were only these two pages."""
+        """The verdict of Selector and Comparer if there were only these two pages."""
         enough = pc.and_(self.decidable(left), self.decidable(right)).to_pylist()
         same = pc.equal(left["digest"], right["digest"]).to_pylist()
         common = common_symbols(*_ragged(left["fingerprints"]), *_ragged(right["fingerprints"]))
@@ -147,8 +147,8 @@ class NewsClusters(Method):
             totals.tolist(),
             self._values(left, right).tolist(),
         )
-        found = [self._verdict(*row) for row in zip(*columns, strict=True)]
-        return verdicts(*zip(*found, strict=True)) if found else verdicts([], [], [])
+        judged = [self._verdict(*row) for row in zip(*columns, strict=True)]
+        return verdicts(*zip(*judged, strict=True)) if judged else verdicts([], [], [])
 
     def _values(self, left: pa.RecordBatch, right: pa.RecordBatch) -> NDArray[np.float64]:
         """The Comparer's value of each pair."""
@@ -178,9 +178,9 @@ class NewsClusters(Method):
         return Relation.NEAR if near else Relation.DIFFERENT, value, evidence
 
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
-        """Place each page in a cluster (`schemas.ASSIGNED`), one after another.
+        """Place pages in clusters one by one (`schemas.ASSIGNED`).
 
-        A page without a time takes the latest time seen so far as its own.
+        A page without a time gets the latest time seen so far.
         """
         room, clock = Newsroom(state, self.options), Clock(state)
         stated = features["time"].cast(pa.int64()).to_pylist()
@@ -190,8 +190,8 @@ class NewsClusters(Method):
             best = foresee(ids, titles, _vectors(features), times, self.options)
             room.comparer = Foresight(room, best)
         placed = []
-        for first in range(0, max(len(ids), 1), AT_ONCE):
-            here = (each.slice(first, AT_ONCE) for each in (ids, features, pa.array(times)))
+        for first in range(0, max(len(ids), 1), BATCH):
+            here = (each.slice(first, BATCH) for each in (ids, features, pa.array(times)))
             placed.append(self._place(room, *here))
         return pa.concat_batches(placed)
 
@@ -236,7 +236,7 @@ class NewsClusters(Method):
 
 
 def _digests(texts: pa.StringArray) -> pa.Array:
-    """A number for the words of each text: case, width, punctuation and spaces do not matter."""
+    """A hash of the words of each text, whatever its case, width, punctuation and spaces."""
     tokens = token_hashes(*string_buffers(fold_batch(texts)))
     return pa.array(document_hashes(*tokens))
 

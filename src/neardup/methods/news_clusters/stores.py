@@ -1,8 +1,7 @@
-"""A page as the devices hand it on: what the Extractor gave, and its time.
+"""What the devices share: a page as they see it, and the stores.
 
-The stores: fingerprint mapping system, document mapping system, inverted table, clock.
-
-Each is a named map of a `State`, with plain data in it, in memory or in a database.
+The stores are the fingerprint mapping system, the document mapping system, the inverted table and
+the clock. Each is a named map of a `State` with plain data, in memory or in a database.
 """
 
 from __future__ import annotations
@@ -16,18 +15,20 @@ from neardup.methods.base import State
 
 @dataclass(frozen=True, slots=True)
 class NewsPage:
+    """The Extractor's output for a page, and its time."""
+
     id: str
     time: int  # microseconds
     fingerprints: tuple[int, ...]  # the title's first, if it has one
     title_words: tuple[str, ...]
-    content: str  # see `content`
+    content: str  # as in `Document`
     text_words: tuple[str, ...]  # for the text search; empty otherwise
     digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cluster a device found, the page that stands for it, and why."""
+    """The cluster a device found, the page that represents it, and why."""
 
     cluster: str
     match: str
@@ -35,16 +36,16 @@ class Found:
     evidence: dict[str, object]
 
 
-DAY = 24 * 3600 * 1_000_000  # microseconds, the unit of every time here
+DAY = 24 * 3600 * 1_000_000  # in microseconds, the unit of all times here
 
 
 class Binding(NamedTuple):
-    """What a fingerprint points to. A cluster has the id of the page that founded it."""
+    """The binding of a fingerprint. A cluster has the id of the page that founded it."""
 
-    cluster: str  # empty when unbound
+    cluster: str  # empty if unbound
     weight: int
     time: int  # when it was bound
-    seen: list[str]  # the clusters it was seen in, up to as many as the guard counts
+    seen: list[str]  # the clusters it was seen in, as far as the guard counts
 
 
 class FingerprintMap:
@@ -61,20 +62,20 @@ class FingerprintMap:
         return Binding(*bound, *(seen or [[bound[0]]]))
 
     def put(self, fingerprint: int, binding: Binding) -> None:
-        """Most fingerprints are seen in their own cluster only, which need not be said."""
+        """Store a binding. Most are seen in their own cluster only, so that is the default."""
         *bound, seen = binding
-        said = [] if seen == [binding.cluster] else [seen]
-        self._map[_name(fingerprint)] = [*bound, *said]
+        extra = [] if seen == [binding.cluster] else [seen]
+        self._map[_name(fingerprint)] = [*bound, *extra]
 
 
 class Document(NamedTuple):
-    """What is remembered of a page."""
+    """What is stored of a page."""
 
-    head: str  # the fingerprint that stands for its cluster
+    head: str  # the fingerprint that represents its cluster
     cluster: str
     time: int
     digest: str  # of its text
-    content: str  # what the Comparer compares: packed word counts, or a text
+    content: str  # for the Comparer: packed word counts, or a sequence
 
 
 class DocumentMap:
@@ -91,7 +92,7 @@ class DocumentMap:
 
 
 class InvertedTable:
-    """Word -> pages, kept by day so that a window of days is looked up and no more."""
+    """Word -> pages, by day, so that a look-up reads only a window of days."""
 
     def __init__(self, state: State) -> None:
         self._words = _Lists(state, "news-clusters/words")
@@ -109,33 +110,33 @@ class InvertedTable:
         return self._days.is_empty
 
     def days(self, time: int, window: float) -> list[int]:
-        """The days with pages from `window` days before a time to as much after it.
+        """The days with pages, from `window` days before a time to `window` days after it.
 
-        Later pages are there only when pages do not come in the order of time.
+        There are later pages only if pages do not come in order of time.
         """
         reach = int(window * DAY)
         every = range((time - reach) // DAY, (time + reach) // DAY + 1)
         return [day for day in every if self._days.count(str(day))]
 
     def count(self, days: Iterable[int]) -> int:
-        """How many pages some days have."""
+        """The number of pages on these days."""
         return sum(self._days.count(str(day)) for day in days)
 
     def pages(self, days: Iterable[int]) -> list[str]:
-        """All pages of some days."""
+        """All pages of these days."""
         return [page for day in days for page in self._days.read(str(day))]
 
     def frequency(self, word: str, days: Iterable[int]) -> int:
-        """How many pages of some days have a word."""
+        """The number of pages of these days with the word."""
         return sum(self._words.count(f"{day}/{word}") for day in days)
 
     def having(self, word: str, days: Iterable[int]) -> list[str]:
-        """The pages of some days that have a word."""
+        """The pages of these days with the word."""
         return [page for day in days for page in self._words.read(f"{day}/{word}")]
 
 
 class _Lists:
-    """Lists that grow in a map whose values are replaced whole: in pieces of `PIECE`."""
+    """Growing lists in a map whose values can only be replaced: stored in pieces of `PIECE`."""
 
     PIECE = 64
 
@@ -163,7 +164,7 @@ class _Lists:
 
 
 class Clock:
-    """The latest time seen: the time of a page that has none of its own."""
+    """The latest time seen, for pages without a time."""
 
     def __init__(self, state: State) -> None:
         self._map = state.map("news-clusters/clock")
