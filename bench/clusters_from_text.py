@@ -44,6 +44,7 @@ from neardup.local.pipeline import find_candidates, join_rule
 from neardup.local.runs import dedup
 from neardup.local.survey import add_up, survey_from
 from neardup.methods.own_text.method import OwnText
+from neardup.pages.raw import raw_batch
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.text.parse import parse
 
@@ -147,7 +148,7 @@ def plain_pages(texts: pa.StringArray) -> pa.RecordBatch:
 
 def parsed_pages(texts: pa.StringArray) -> pa.RecordBatch:
     """Texts as the engine parses them: charset, language, script and sentences as well."""
-    return parse([text_page(text) for text in texts.to_pylist()])
+    return parse(raw_batch([text_page(text) for text in texts.to_pylist()]))
 
 
 def whole_run(path: Path, out: Path) -> int:

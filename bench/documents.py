@@ -7,11 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from neardup.model import RawPage
-from neardup.pages import Limits, read
+from neardup.pages import read
 from neardup.text.parse import parse
-
-PAGES_AT_ONCE = 256
 
 
 def make_documents(path: Path, count: int, *, characters: int = 5_000, seed: int = 1) -> list[str]:
@@ -30,13 +27,7 @@ def make_documents(path: Path, count: int, *, characters: int = 5_000, seed: int
 
 
 def _texts(path: Path) -> list[str]:
-    raws = [record for record in read([str(path)], Limits()) if isinstance(record, RawPage)]
-    starts = range(0, len(raws), PAGES_AT_ONCE)
-    return [
-        text
-        for start in starts
-        for text in parse(raws[start : start + PAGES_AT_ONCE])["text"].to_pylist()
-    ]
+    return [text for batch in read([str(path)]) for text in parse(batch.pages)["text"].to_pylist()]
 
 
 def best_seconds(jobs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:

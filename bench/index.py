@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.documents import best_seconds
 from neardup import Index, RawPage, text_page
 from neardup.index.intake import take_in
-from neardup.pages import Limits, read
+from neardup.pages import read_records
 
 BATCH = 256
 SIZES, FULL_SIZE = [10_000, 50_000], 1_000_000
@@ -42,7 +42,7 @@ def main(data: Path, *, full: bool = False) -> dict[str, object]:
 
 def adding(path: Path, folder: Path) -> dict[str, object]:
     """The real pages into SQLite, and what they take there."""
-    pages = [record for record in read([str(path)], Limits()) if isinstance(record, RawPage)]
+    pages = [record for record in read_records([str(path)]) if isinstance(record, RawPage)]
     batches = [pages[start : start + BATCH] for start in range(0, len(pages), BATCH)]
     files = iter(range(1_000))
 

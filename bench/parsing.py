@@ -22,7 +22,8 @@ from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLTree
 
 from neardup.model import RawPage
-from neardup.pages import read
+from neardup.pages import read_records
+from neardup.pages.raw import raw_batch
 from neardup.text.charset import to_utf8
 from neardup.text.parse import parse
 
@@ -63,7 +64,7 @@ def main(data: Path = DATA) -> dict[str, object]:
 
 def read_pages(path: Path) -> list[RawPage]:
     """The pages of a file, decompressed."""
-    return [page for page in read([str(path)]) if isinstance(page, RawPage)]
+    return [page for page in read_records([str(path)]) if isinstance(page, RawPage)]
 
 
 def parse_bare(pages: Sequence[RawPage]) -> None:
@@ -74,7 +75,7 @@ def parse_bare(pages: Sequence[RawPage]) -> None:
 
 def parse_batches(pages: Sequence[RawPage], workers: int) -> None:
     """Full records, in batches, by so many threads."""
-    batches = [pages[start : start + BATCH] for start in range(0, len(pages), BATCH)]
+    batches = [raw_batch(pages[start : start + BATCH]) for start in range(0, len(pages), BATCH)]
     if workers == 1:
         for batch in batches:
             parse(batch)
@@ -99,7 +100,9 @@ def agreement(pages: Sequence[RawPage]) -> list[float]:
     scores = []
     for start in range(0, len(pages), BATCH):
         batch = pages[start : start + BATCH]
-        for page, text in zip(batch, parse(batch).column("text").to_pylist(), strict=True):
+        for page, text in zip(
+            batch, parse(raw_batch(batch)).column("text").to_pylist(), strict=True
+        ):
             scores.append(f1(tokens(text), tokens(plain_text(page))))
     return scores
 

@@ -26,8 +26,7 @@ from neardup.local.pipeline import find_candidates
 from neardup.local.survey import survey_of
 from neardup.methods.own_text.method import OwnText
 from neardup.methods.own_text.options import OwnTextOptions
-from neardup.model import RawPage
-from neardup.pages import Limits, batches, read
+from neardup.pages import read
 from neardup.rules.clusters import APART, Rows, Similarities, centred_clusters
 from neardup.text.parse import parse
 
@@ -105,9 +104,7 @@ def parse_set(folder: Path) -> ParsedSet:
     """A labelled set, read and parsed."""
     labelled = read_set(folder)
     assert isinstance(labelled.truth, ClusterTruth)
-    records = read([str(labelled.pages)], Limits())
-    raws = (record for record in records if isinstance(record, RawPage))
-    parsed = [parse(each) for each in batches(raws, 512, 8 * 1024**2)]
+    parsed = [parse(batch.pages) for batch in read([str(labelled.pages)])]
     pages = pa.concat_batches(parsed).sort_by("id")
     return ParsedSet(labelled.truth, pages)
 

@@ -13,20 +13,18 @@ from neardup.errors import InputError
 from neardup.local.survey import survey_of
 from neardup.methods.base import Method, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
-from neardup.pages import Limits, batches, read
+from neardup.pages import Limits, read, read_records
+from neardup.pages.raw import raw_batch
 from neardup.text.parse import pages_from, parse
 
 PAGES_AT_ONCE = 64
-BYTES_AT_ONCE = 4 * 1024**2
 
 
 def read_pages(inputs: str | Sequence[str], limits: Limits | None = None) -> Iterator[Page]:
     """Every readable page of `inputs`, in reading order. Bad records are passed over."""
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
-    records = read(inputs, limits or Limits())
-    raws = (record for record in records if isinstance(record, RawPage))
-    for batch in batches(raws, PAGES_AT_ONCE, BYTES_AT_ONCE):
-        yield from pages_from(parse(batch))
+    for batch in read(inputs, limits, max_pages=PAGES_AT_ONCE):
+        yield from pages_from(parse(batch.pages))
 
 
 def html_page(html: str | bytes, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
@@ -54,7 +52,7 @@ def compare(
 
 def judge_pair(method: Method, a: RawPage, b: RawPage) -> Verdict:
     """The method's verdict on two raw pages."""
-    pages = parse([a, b])
+    pages = parse(raw_batch([a, b]))
     features = method.features(pages, survey_of(method, pages))
     row = method.judge(features.slice(0, 1), features.slice(1, 1)).to_pylist()[0]
     evidence = json.loads(row["evidence"])
@@ -65,7 +63,7 @@ def one_page(page: RawPage | str | Path) -> RawPage:
     """The page itself, or the only page of a file."""
     if isinstance(page, RawPage):
         return page
-    records = read([str(page)], Limits())
+    records = read_records([str(page)])
     found = next(records, None)
     if found is None:
         raise InputError(f"no page in {page}")

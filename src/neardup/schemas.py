@@ -6,6 +6,22 @@ import pyarrow as pa
 
 FORMAT = 3  # of what is remembered of a page; goes up when features or hashes change
 
+# pages/ -> text/. One row a page, as its reader found it; `model.RawPage` says what is what.
+RAW = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("again", pa.string(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("body", pa.large_binary(), nullable=False),
+        pa.field("is_html", pa.bool_(), nullable=False),
+        pa.field("charset", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("record", pa.int64(), nullable=False),
+    ]
+)
+
 # text/ -> methods/. One row a page. `text` has one line a block; the lists run along its lines.
 PAGES = pa.schema(
     [

@@ -12,7 +12,7 @@ from neardup import Index, RawPage
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 from neardup.report import dedup
 
 SETS = ["reprints-en", "reprints-zh", "versions-en", "versions-zh"]
@@ -25,7 +25,9 @@ def test_three_orders(name: str, shared_data: Path, tmp_path: Path) -> None:
     assert isinstance(labelled.truth, ClusterTruth)
     result = dedup(str(labelled.pages), tmp_path / "batch")
     batch = score(labelled.truth, clusters_of(result))["f1"]
-    pages = [page for page in read([str(labelled.pages)], Limits()) if isinstance(page, RawPage)]
+    pages = [
+        page for page in read_records([str(labelled.pages)], Limits()) if isinstance(page, RawPage)
+    ]
     for seed in (1, 2, 3):
         random.Random(seed).shuffle(pages)
         with Index.open(f"sqlite:///{tmp_path / f'{seed}.db'}") as index:

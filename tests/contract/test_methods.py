@@ -25,6 +25,7 @@ from neardup.methods.base import (
     method_class,
 )
 from neardup.model import RawPage, Relation, Source
+from neardup.pages.raw import raw_batch
 from neardup.schemas import ASSIGNED, KEYS, VERDICTS
 from neardup.text.parse import parse
 from sample_pages import long_html, short_html
@@ -41,7 +42,7 @@ def raw(number: int, html: str) -> RawPage:
 
 
 def batch(*pages: str) -> pa.RecordBatch:
-    return parse([raw(number, html) for number, html in enumerate(pages)])
+    return parse(raw_batch([raw(number, html) for number, html in enumerate(pages)]))
 
 
 def features(method: Method, pages: pa.RecordBatch) -> pa.RecordBatch:

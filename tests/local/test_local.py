@@ -12,8 +12,8 @@ import pytest
 
 from neardup import InputError, OutputError, Result, UsageError
 from neardup import dedup as dedup_by_default
-from neardup.local import corpus
 from neardup.local.result import read_rows
+from neardup.pages import raw
 from sample_pages import html, sample_records, write_jsonl
 
 
@@ -87,7 +87,7 @@ def test_same_input_same_bytes_whatever_order_workers_or_batches(
     for seed, workers, at_once in [(0, 1, 512), (1, 2, 1), (2, 4, 3), (3, 3, 2)]:
         random.Random(seed).shuffle(records)
         write_jsonl(path, records)
-        monkeypatch.setattr(corpus, "PAGES_AT_ONCE", at_once)
+        monkeypatch.setattr(raw, "MAX_PAGES", at_once)
         result = dedup(str(path), tmp_path / f"out{seed}", workers=workers, method=method)
         found = output_bytes(result.folder)
         del found["skipped"]  # names the place of each record, which did change

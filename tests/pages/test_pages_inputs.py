@@ -6,13 +6,17 @@ import gzip
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages import Limits, batches, read
+from neardup.pages import Limits, batches, read_records
+from neardup.pages.raw import gather, raw_batch
+from neardup.schemas import RAW
 
 
 def write(folder: Path, **files: str | bytes) -> None:
@@ -23,7 +27,7 @@ def write(folder: Path, **files: str | bytes) -> None:
 
 
 def ids(inputs: list[str], limits: Limits | None = None) -> list[str]:
-    items = read(inputs, limits)
+    items = read_records(inputs, limits)
     return [item.id if isinstance(item, RawPage) else str(item.reason) for item in items]
 
 
@@ -37,7 +41,7 @@ def test_folder(tmp_path: Path) -> None:
         d_html_gz=gzip.compress(b"<p>d"),
         a__deep__e_txt_gz=gzip.compress(b"e"),
     )
-    pages = [page for page in read([str(tmp_path)]) if isinstance(page, RawPage)]
+    pages = [page for page in read_records([str(tmp_path)]) if isinstance(page, RawPage)]
     assert [page.id for page in pages] == [
         "a.xhtml",
         "a/deep/e.txt.gz",
@@ -61,7 +65,7 @@ def test_single_file(tmp_path: Path) -> None:
 def test_order_and_repetition_of_inputs_do_not_matter(tmp_path: Path) -> None:
     write(tmp_path, a__x_html="<p>x", b__y_html="<p>y", c_jsonl='{"id": "j", "text": "t"}')
     folder, file, lines = (str(tmp_path / name) for name in ("a", "b/y.html", "c.jsonl"))
-    expected = list(read([folder, file, lines]))
+    expected = list(read_records([folder, file, lines]))
     assert len(expected) == 3
     glob = str(tmp_path / "b" / "*.html")
     for inputs in (
@@ -69,7 +73,7 @@ def test_order_and_repetition_of_inputs_do_not_matter(tmp_path: Path) -> None:
         [folder, folder + "/", lines, file, file],
         [file, lines, folder, folder + "/x.html", glob],
     ):
-        assert list(read(inputs)) == expected
+        assert list(read_records(inputs)) == expected
 
 
 def test_a_folder_holds_what_is_in_it(tmp_path: Path) -> None:
@@ -93,7 +97,7 @@ def test_nothing_there(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder" / ".hidden.html").write_text("<p>hidden")
     write(tmp_path, good_html="<p>x")
     with pytest.raises(InputError) as caught:
-        read([str(tmp_path / "good.html"), str(tmp_path / name)])
+        read_records([str(tmp_path / "good.html"), str(tmp_path / name)])
     assert str(tmp_path / name) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -131,7 +135,7 @@ class TestBadFiles:
         (tmp_path / "dir.html").mkdir()
         (tmp_path / "link.html").symlink_to(tmp_path / "dir.html")
         os.mkfifo(tmp_path / "pipe.html")
-        items = list(read([str(tmp_path)]))
+        items = list(read_records([str(tmp_path)]))
         assert [item.id for item in items] == ["gone.html", "good.html", "link.html", "pipe.html"]
         skips = [item for item in items if isinstance(item, Skip)]
         assert [skip.reason for skip in skips] == [SkipReason.UNREADABLE] * 3
@@ -142,7 +146,7 @@ class TestBadFiles:
     def test_unreadable_and_alone(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "gone.html").symlink_to(tmp_path / "nowhere")
         write(tmp_path, nonsense=b"\0\1\2", not_parquet=b"PAR1 but no more")
-        pages = read([str(tmp_path / name)])
+        pages = read_records([str(tmp_path / name)])
         with pytest.raises(InputError, match=name):
             next(pages)
 
@@ -188,21 +192,54 @@ def page(size: int) -> RawPage:
 
 
 def test_batches() -> None:
-    skip = Skip(Source("x"), SkipReason.EMPTY)
-    sizes = [5, 5, 1, 20, 1, 1, 1, 1]
-    items: list[RawPage | Skip] = [*map(page, sizes[:2]), skip, *map(page, sizes[2:])]
-    found = list(batches(items, max_pages=3, max_bytes=10))
-    assert [len(each) for each in found] == [3, 1, 1, 3, 1]
-    assert [item for each in found for item in each] == items
+    pages = [page(size) for size in [5, 5, 1, 20, 1, 1, 1, 1]]
+    found = list(batches(pages, max_pages=3, max_bytes=10))
+    assert [len(each) for each in found] == [2, 1, 1, 3, 1]
+    assert [item for each in found for item in each] == pages
     assert list(batches([], 3, 10)) == []
+
+
+def test_arrow_batches_are_bounded_in_records_and_bytes() -> None:
+    skip = Skip(Source("x"), SkipReason.EMPTY)
+    titled = replace(page(1), title="x" * 60)
+    records: list[RawPage | Skip] = [page(5), skip, page(5), page(50), page(1), titled, skip]
+    found = list(gather(records, max_pages=3, max_bytes=40))
+    assert [(batch.num_rows, len(skips)) for batch, skips in found] == [
+        (2, 1),
+        (1, 0),
+        (2, 0),
+        (0, 1),
+    ]
+    assert all(batch.schema.equals(RAW) for batch, _ in found)
+    assert list(gather([])) == []
+
+
+def test_a_raw_batch_holds_every_field_of_its_pages() -> None:
+    when = datetime(2024, 3, 4, 5, 6, 7, 8, tzinfo=UTC)
+    source = Source("a.warc", 7)
+    raw = RawPage("i\ud800", b"\xff", True, source, "http://u", "again", "title", when, "gbk")
+    assert raw_batch([raw]).to_pylist() == [
+        {
+            "id": "i?",
+            "again": "again",
+            "url": "http://u",
+            "title": "title",
+            "time": when,
+            "body": b"\xff",
+            "is_html": True,
+            "charset": "gbk",
+            "source": "a.warc",
+            "record": 7,
+        }
+    ]
 
 
 def test_importing_and_reading_stay_light(tmp_path: Path) -> None:
     write(tmp_path, a_html="<p>x", b_jsonl='{"text": "x"}')
     heavy = "numba numpy pyarrow fastwarc fsspec zstandard brotli isal"
     code = (
-        "import sys; from neardup.pages import read; import neardup.pages.urls\n"
-        f"assert len(list(read([{str(tmp_path)!r}]))) == 2\n"
+        "import sys; from neardup.pages import read_records; import neardup.pages.urls\n"
+        f"assert len(list(read_records([{str(tmp_path)!r}]))) == 2\n"
         f"print([name for name in {heavy.split()!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from neardup.model import RawPage, Skip
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import chunks
 
@@ -20,7 +20,7 @@ from neardup.pages.streams import chunks
 def read_text(tmp_path: Path, *lines: str, limits: Limits | None = None) -> list[RawPage | Skip]:
     path = tmp_path / "a.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
-    return list(read([str(path)], limits))
+    return list(read_records([str(path)], limits))
 
 
 def page_of(tmp_path: Path, **fields: object) -> RawPage:
@@ -163,7 +163,7 @@ def wide_zstd(data: bytes) -> bytes:
 )
 def test_forms(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
-    items = list(read([str(tmp_path / name)]))
+    items = list(read_records([str(tmp_path / name)]))
     assert reasons(items) == [str(n) for n in range(5000)]
 
 
@@ -172,7 +172,7 @@ def test_truncated_compression_gives_all_whole_lines(tmp_path: Path, pack: objec
     assert callable(pack)
     data = pack(lines(50_000))
     (tmp_path / "a.jsonl").write_bytes(data[: len(data) // 2])
-    items = list(read([str(tmp_path / "a.jsonl")]))
+    items = list(read_records([str(tmp_path / "a.jsonl")]))
     pages = [item for item in items if isinstance(item, RawPage)]
     assert len(pages) > 15_000
     assert [page.id for page in pages] == [str(n) for n in range(len(pages))]
@@ -183,7 +183,7 @@ def test_goes_on_with_the_next_member_after_a_broken_one(tmp_path: Path) -> None
     members = [gzip.compress(line) for line in lines(4).splitlines(keepends=True)]
     members[1] = members[1][:15] + b"\xff" * 10 + members[1][25:]
     (tmp_path / "a.jsonl.gz").write_bytes(b"".join(members))
-    assert reasons(list(read([str(tmp_path)]))) == ["0", "bad-record", "2", "3"]
+    assert reasons(list(read_records([str(tmp_path)]))) == ["0", "bad-record", "2", "3"]
 
 
 class CountingStream(io.BytesIO):
@@ -223,7 +223,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     (tmp_path / "in").write_bytes(gzip.compress(lines(3) + b'{"text": "no id"}'))
     with (tmp_path / "in").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        items = list(read(["-"]))
+        items = list(read_records(["-"]))
         assert not stream.closed
     assert reasons(items) == ["0", "1", "2", "-:3"]
     assert items[0].source.path == "-"
@@ -231,7 +231,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_keeps_the_line_when_asked(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id":1,  "text":"x","more":null}\n')
-    (page,) = read([str(tmp_path)], keep_original=True)
+    (page,) = read_records([str(tmp_path)], keep_original=True)
     assert isinstance(page, RawPage)
     assert page.original.line == b'{"id":1,  "text":"x","more":null}'
 
@@ -241,6 +241,6 @@ def test_keeps_the_line_when_asked(tmp_path: Path) -> None:
     [("reprints-en", 1026), ("reprints-zh", 963), ("versions-en", 880), ("versions-zh", 558)],
 )
 def test_labelled_sets(shared_data: Path, name: str, count: int) -> None:
-    items = list(read([str(shared_data / name / "pages.jsonl.zst")]))
+    items = list(read_records([str(shared_data / name / "pages.jsonl.zst")]))
     assert len(items) == count
     assert all(isinstance(item, RawPage) and item.is_html for item in items)

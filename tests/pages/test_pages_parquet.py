@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.model import RawPage, Skip
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 
 
 def read_table(
     tmp_path: Path, table: pa.Table, limits: Limits | None = None, **options: Any
 ) -> list[RawPage | Skip]:
     pq.write_table(table, tmp_path / "a.parquet", **options)
-    return list(read([str(tmp_path / "a.parquet")], limits))
+    return list(read_records([str(tmp_path / "a.parquet")], limits))
 
 
 def told(items: list[RawPage | Skip]) -> list[str]:
@@ -101,7 +101,7 @@ def test_large_rows_come_in_small_batches(tmp_path: Path) -> None:
     pa.default_memory_pool().release_unused()
     before = pa.total_allocated_bytes()
     highest = 0
-    for item in read([str(tmp_path / "a.parquet")]):
+    for item in read_records([str(tmp_path / "a.parquet")]):
         assert isinstance(item, RawPage)
         highest = max(highest, pa.total_allocated_bytes() - before)
     assert highest < 60_000_000  # of 80 MB in one row group
@@ -117,10 +117,10 @@ def test_broken_group_does_not_end_the_file(tmp_path: Path) -> None:
     data[start : start + about.total_compressed_size] = b"\xff" * about.total_compressed_size
     path.write_bytes(bytes(data))
     expected = [str(n) for n in range(300)]
-    assert told(list(read([str(path)]))) == [*expected[:100], "bad-record", *expected[200:]]
+    assert told(list(read_records([str(path)]))) == [*expected[:100], "bad-record", *expected[200:]]
 
 
 def test_not_parquet_among_others(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
     (tmp_path / "b.html").write_text("<p>x")
-    assert told(list(read([str(tmp_path)]))) == ["unreadable", "b.html"]
+    assert told(list(read_records([str(tmp_path)]))) == ["unreadable", "b.html"]

@@ -15,7 +15,7 @@ import pytest
 
 from neardup.errors import InputError, MissingExtraError
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import read
+from neardup.pages import read_records
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def put(path: str, data: bytes) -> None:
 
 
 def ids(*inputs: str) -> list[str]:
-    return [item.id for item in read(inputs)]
+    return [item.id for item in read_records(inputs)]
 
 
 def test_folders_globs_and_every_kind(root: str) -> None:
@@ -45,7 +45,7 @@ def test_folders_globs_and_every_kind(root: str) -> None:
     assert ids(f"{root}/site") == ["a.html", "sub/b.txt.gz"]
     assert ids(f"{root}/*.jsonl", f"{root}/rows.parquet") == ["j", "p"]
     assert ids(f"{root}/site", f"{root}/site/a.html") == ["a.html", "sub/b.txt.gz"]
-    (page,) = read([f"{root}/site/*.html"])
+    (page,) = read_records([f"{root}/site/*.html"])
     assert page.source.path.startswith("memory://")
     assert page.source.path.endswith("/site/a.html")
 
@@ -54,12 +54,12 @@ def test_folders_globs_and_every_kind(root: str) -> None:
 def test_nothing_there(root: str, name: str) -> None:
     put(f"{root}/a.jsonl", b"")
     with pytest.raises(InputError, match=r"memory://"):
-        read([f"{root}/{name}"])
+        read_records([f"{root}/{name}"])
 
 
 def test_unknown_scheme() -> None:
     with pytest.raises(InputError, match="nowhere://"):
-        read(["nowhere://x/y.html"])
+        read_records(["nowhere://x/y.html"])
 
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", no_fsspec)
     with pytest.raises(MissingExtraError, match=r"s3://.*neardup\[remote\]"):
-        read(["s3://bucket/x.html"])
+        read_records(["s3://bucket/x.html"])
 
 
 def test_missing_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_missing_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fsspec, "filesystem", fail)
     with pytest.raises(MissingExtraError, match="gs://"):
-        read(["gs://bucket/x.html"])
+        read_records(["gs://bucket/x.html"])
 
 
 def test_a_connection_that_breaks_is_a_skip(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,9 +94,9 @@ def test_a_connection_that_breaks_is_a_skip(root: str, monkeypatch: pytest.Monke
         raise RuntimeError("connection lost")
 
     monkeypatch.setattr(MemoryFile, "read", fail, raising=False)
-    first, second = read([root])
+    first, second = read_records([root])
     assert isinstance(first, Skip)
     assert isinstance(second, Skip)
     assert (first.reason, first.detail) == (SkipReason.UNREADABLE, "RuntimeError: connection lost")
     monkeypatch.undo()
-    assert all(isinstance(item, RawPage) for item in read([root]))
+    assert all(isinstance(item, RawPage) for item in read_records([root]))

@@ -14,7 +14,7 @@ import zstandard
 
 from archive_bytes import HTML, arc, http, packed, record
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 
 URLS = [f"http://site.example/{number}" for number in range(4)]
 FOUR = [record(url) for url in URLS]
@@ -25,7 +25,7 @@ def read_bytes(
 ) -> list[RawPage | Skip]:
     path = tmp_path / name
     path.write_bytes(data)
-    return list(read([str(path)], limits))
+    return list(read_records([str(path)], limits))
 
 
 def only_page(items: list[RawPage | Skip]) -> RawPage:
@@ -309,7 +309,7 @@ class TestRevisits:
     def test_resolved_from_another_file(self, tmp_path: Path) -> None:
         (tmp_path / "a.warc").write_bytes(self.revisit(self.digest) + self.revisit(self.digest))
         (tmp_path / "b.warc").write_bytes(record(URLS[0], headers=self.digest))
-        items = list(read([str(tmp_path)]))
+        items = list(read_records([str(tmp_path)]))
         assert told(items) == [URLS[0], URLS[1], URLS[1]]
 
     def test_unresolved(self, tmp_path: Path) -> None:
@@ -364,6 +364,6 @@ class TestLimits:
 
 
 def test_real_pages(shared_data: Path) -> None:
-    items = list(read([str(shared_data / "real-pages.warc.gz")]))
+    items = list(read_records([str(shared_data / "real-pages.warc.gz")]))
     assert len(items) == 1086
     assert all(isinstance(item, RawPage) for item in items)

@@ -17,14 +17,14 @@ import pytest
 from archive_bytes import HTML, arc, http, packed, record
 from neardup.errors import OutputError
 from neardup.model import RawPage, Source
-from neardup.pages import read
+from neardup.pages import read_records
 from neardup.pages.writers import writer_for
 
 URL = "http://site.example/a"
 
 
 def pages_of(path: Path) -> list[RawPage]:
-    items = list(read([str(path)], keep_original=True))
+    items = list(read_records([str(path)], keep_original=True))
     pages = [item for item in items if isinstance(item, RawPage)]
     assert len(pages) == len(items), items
     return pages

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from neardup.errors import NeardupError
 from neardup.model import RawPage, Skip, Source
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 from neardup.pages.writers import writer_for
 
 FORMS = "html html.gz txt warc warc.gz warc.zst arc jsonl jsonl.gz jsonl.zst parquet unknown"
@@ -29,7 +29,7 @@ def check(name: str, data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(data)
-        items = read([str(path)], LIMITS, keep_original=True)
+        items = read_records([str(path)], LIMITS, keep_original=True)
         try:
             first = next(items, None)
         except NeardupError:
@@ -149,6 +149,6 @@ def test_truncated_files(seed: str, where: float) -> None:
 def test_the_seeds_are_good(seed: str, tmp_path: Path) -> None:
     name, make = SEEDS[seed]
     (tmp_path / name).write_bytes(make())
-    items = list(read([str(tmp_path)]))
+    items = list(read_records([str(tmp_path)]))
     assert items
     assert all(isinstance(item, RawPage) for item in items), items

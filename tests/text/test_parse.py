@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.model import Block, BlockKind, Page, RawPage, Region, Source
+from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
 from neardup.text.parse import pages_from, parse
 
@@ -30,7 +31,7 @@ def raw(body: str | bytes, *, is_html: bool = True, **fields: object) -> RawPage
 
 
 def page(body: str | bytes, **fields: object) -> Page:
-    return pages_from(parse([raw(body, **fields)]))[0]  # type: ignore[arg-type]
+    return pages_from(parse(raw_batch([raw(body, **fields)])))[0]  # type: ignore[arg-type]
 
 
 def test_a_page_becomes_a_full_record() -> None:
@@ -63,7 +64,7 @@ def test_a_page_becomes_a_full_record() -> None:
 
 def test_batches_follow_the_schema_and_the_order() -> None:
     raws = [raw(MARKUP), raw(""), raw("line one\n\n  line <two>\n", is_html=False)]
-    batch = parse(raws)
+    batch = parse(raw_batch(raws))
     assert batch.schema == PAGES
     batch.validate(full=True)
     assert batch.column("size").to_pylist() == [len(each.body) for each in raws]
@@ -72,14 +73,14 @@ def test_batches_follow_the_schema_and_the_order() -> None:
     ]
     assert batch.column("text")[2].as_py() == "line one\nline <two>"
     assert batch.column("record").to_pylist() == [7, 7, 7]
-    assert parse([]).schema == PAGES
-    assert parse([]).num_rows == 0
+    assert parse(raw_batch([])).schema == PAGES
+    assert parse(raw_batch([])).num_rows == 0
 
 
 def test_the_batch_does_not_matter() -> None:
     raws = [raw(MARKUP), raw("<p>一二三。四五六。"), raw("a\nb", is_html=False), raw(b"")]
-    singly = pa.Table.from_batches([parse([each]) for each in raws])
-    assert pa.Table.from_batches([parse(raws)]).equals(singly.combine_chunks())
+    singly = pa.Table.from_batches([parse(raw_batch([each])) for each in raws])
+    assert pa.Table.from_batches([parse(raw_batch(raws))]).equals(singly.combine_chunks())
 
 
 def test_the_record_wins_over_the_page() -> None:
@@ -117,8 +118,8 @@ def test_chinese_paragraphs_are_kept_apart(body: str, charset: str) -> None:
 
 def test_alt_texts_on_request() -> None:
     pages = [raw("<p>a<img alt='b c'>d")]
-    assert parse(pages).column("text").to_pylist() == ["ad"]
-    assert parse(pages, alt_texts=True).column("text").to_pylist() == ["a b c d"]
+    assert parse(raw_batch(pages)).column("text").to_pylist() == ["ad"]
+    assert parse(raw_batch(pages), alt_texts=True).column("text").to_pylist() == ["a b c d"]
 
 
 def test_objects_have_no_blocks_where_there_is_no_text() -> None:
@@ -130,13 +131,13 @@ def test_objects_have_no_blocks_where_there_is_no_text() -> None:
     ("url", "title"), [("http://a.example/\ud800", ""), ("", "\udfff"), ("http://[", "")]
 )
 def test_lone_surrogates_and_broken_urls_do_no_harm(url: str, title: str) -> None:
-    parse([raw("<p>x", url=url, title=title)]).validate(full=True)
+    parse(raw_batch([raw("<p>x", url=url, title=title)])).validate(full=True)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=400), st.booleans())
 def test_random_bytes_never_raise(body: bytes, is_html: bool) -> None:
-    parse([raw(body, is_html=is_html)]).validate(full=True)
+    parse(raw_batch([raw(body, is_html=is_html)])).validate(full=True)
 
 
 @settings(max_examples=100, deadline=None)
@@ -147,7 +148,7 @@ def test_mutated_pages_never_raise(seed: int, charset: str) -> None:
     for _ in range(chance.randrange(1, 12)):
         at = chance.randrange(len(body))
         body[at : at + chance.randrange(6)] = chance.randbytes(chance.randrange(6))
-    parse([raw(bytes(body))]).validate(full=True)
+    parse(raw_batch([raw(bytes(body))])).validate(full=True)
 
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-pages.warc.gz"

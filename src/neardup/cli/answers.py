@@ -24,7 +24,7 @@ from neardup.index import Answer, Index
 from neardup.kernels.jit import when_compiling
 from neardup.local.run import Progress
 from neardup.model import RawPage, Relation, Skip
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import chunks
 
@@ -74,7 +74,7 @@ class Skips:
 def pages_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage]:
     """The pages of all inputs. Those on standard input come last, each as soon as it arrives."""
     files = [each for each in inputs if each != "-"]
-    records = read(files, limits) if files else iter(())
+    records = read_records(files, limits) if files else iter(())
     if "-" in inputs:
         records = chain(records, _piped(limits))
     return _with_unique_ids(skips.sift(records))

@@ -12,6 +12,7 @@ import xxhash
 from neardup.errors import UsageError
 from neardup.index.candidates import TEXT, pack_rows
 from neardup.model import Page, RawPage
+from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
 
@@ -41,7 +42,7 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     if any(not page.id for page in raws):
         raise UsageError("a page without an id or URL cannot be remembered: give it an id")
     batches = [_parsed(group) for group in _same_kind(raws)]
-    batch = _without_nul(pa.concat_batches(batches) if batches else parse([]))
+    batch = _without_nul(pa.concat_batches(batches) if batches else parse(raw_batch([])))
     names = dict(zip((page.id for page in raws), batch["id"].to_pylist(), strict=True))
     texts = pack_rows(batch, TEXT) if packed else None
     return Arrived([names[page.id] for page in pages], batch, texts)
@@ -58,7 +59,7 @@ def _same_kind(pages: Sequence[RawPage | Page]) -> list[list[RawPage | Page]]:
 
 def _parsed(pages: list[RawPage | Page]) -> pa.RecordBatch:
     if isinstance(pages[0], RawPage):
-        return parse([page for page in pages if isinstance(page, RawPage)])
+        return parse(raw_batch([page for page in pages if isinstance(page, RawPage)]))
     rows = [_row(page) for page in pages if isinstance(page, Page)]
     return pa.RecordBatch.from_pylist(rows, PAGES)
 

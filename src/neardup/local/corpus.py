@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.local.work import Parts, Run
-from neardup.model import RawPage, Skip
-from neardup.pages import Limits, batches, read
+from neardup.model import Skip
+from neardup.pages import Limits, read
+from neardup.pages.raw import RawBatch
 from neardup.rules.identity import settle_identities
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
 
-PAGES_AT_ONCE = 4096
-BYTES_AT_ONCE = 8 * 1024**2
 TEXT_AT_ONCE = 2 * 1024**2  # characters, about; a worker holds some ten times that
 
 # What stays in memory of each page, beside the number of characters of its text.
@@ -67,7 +66,7 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
     skips: list[Skip] = []
     with run.stages("parse") as stage:
         raws = _setting_skips_aside(read(inputs, limits), skips)
-        parts.fill(batches(raws, PAGES_AT_ONCE, BYTES_AT_ONCE), _parse_part, run.workers, stage)
+        parts.fill(raws, _parse_part, run.workers, stage)
     with run.stages("identify") as stage:
         schema = pa.schema([SPILLED.field(name) for name in RECORD])
         records = pa.Table.from_batches(parts.each(RECORD), schema)
@@ -80,16 +79,18 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
     return Spilled(parts, numbers, identities.ids, pages, [*skips, *identities.skips])
 
 
-def _parse_part(raws: list[RawPage]) -> tuple[pa.RecordBatch, int]:
-    return with_lengths(parse(raws)), sum(len(raw.body) for raw in raws)
+def _parse_part(raw: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
+    pages = with_lengths(parse(raw))
+    return pages, pc.sum(pages["size"]).as_py()
 
 
-def _setting_skips_aside(records: Iterable[RawPage | Skip], skips: list[Skip]) -> Iterator[RawPage]:
-    for record in records:
-        if isinstance(record, Skip):
-            skips.append(record)
-        else:
-            yield record
+def _setting_skips_aside(
+    batches: Iterable[RawBatch], skips: list[Skip]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        skips.extend(batch.skips)
+        if batch.pages.num_rows:
+            yield batch.pages
 
 
 def with_lengths(pages: pa.RecordBatch) -> pa.RecordBatch:

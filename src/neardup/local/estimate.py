@@ -11,15 +11,15 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import zstandard
 
 from neardup.local.run import default_workers
 from neardup.local.survey import survey_of
 from neardup.methods.base import Method
-from neardup.model import RawPage
 from neardup.pages import Limits, read
 from neardup.pages.inputs import find_files
 from neardup.text.parse import parse
@@ -57,21 +57,22 @@ def estimate(
     paths = [Path(file.path) for file in find_files(inputs)]
     if not all(path.is_file() for path in paths):
         return None
-    records = list(islice(read(inputs, limits), SAMPLE_PAGES))
-    sample = [record for record in records if isinstance(record, RawPage)]
-    if not sample:
+    batches = read(inputs, limits, max_pages=SAMPLE_PAGES)
+    first = next(batches, None)
+    if first is None or not first.pages.num_rows:
         return None
-    parse(sample[:1])  # compiles or loads the kernels, which is not part of the rate
+    sample = first.pages
+    parse(sample.slice(0, 1))  # compiles or loads the kernels, which is not part of the rate
     started = time.perf_counter()
     pages = parse(sample)
     features = method.features(pages, survey_of(method, pages))
-    seconds = (time.perf_counter() - started) / len(sample)
-    count = len(sample)
-    if len(records) == SAMPLE_PAGES:  # there is more
+    seconds = (time.perf_counter() - started) / sample.num_rows
+    count = sample.num_rows
+    if next(batches, None) is not None:
         on_disk = sum(path.stat().st_size for path in paths)
         count = max(count, round(on_disk / _stored_size(sample, paths[0])))
-    content = sum(len(raw.body) for raw in sample) / len(sample)
-    spilled = (pages["text"].nbytes / 2 + features.nbytes) / len(sample)
+    content = pc.sum(pages["size"]).as_py() / sample.num_rows
+    spilled = (pages["text"].nbytes / 2 + features.nbytes) / sample.num_rows
     needed = LIBRARIES_BYTES + workers * IN_FLIGHT_BYTES + count * RECORD_BYTES
     return Estimate(
         count,
@@ -82,14 +83,14 @@ def estimate(
     )
 
 
-def _stored_size(sample: list[RawPage], path: Path) -> float:
+def _stored_size(sample: pa.RecordBatch, path: Path) -> float:
     """Bytes that a page takes in a file of that kind, on average."""
-    content = b"".join(raw.body for raw in sample)
+    content = b"".join(sample["body"].to_pylist())
     if path.suffix == ".gz":
         content = zlib.compress(content)
     elif path.suffix in (".zst", ".parquet"):
         content = zstandard.ZstdCompressor().compress(content)
-    return max(1.0, len(content) / len(sample))
+    return max(1.0, len(content) / len(sample["body"]))
 
 
 def _megabytes(size: int) -> str:

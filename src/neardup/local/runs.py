@@ -46,7 +46,7 @@ from neardup.local.survey import SURVEYED, compute_features
 from neardup.local.work import Parts, Run, work_folder
 from neardup.methods.base import Surveys, make_method
 from neardup.model import RawPage, Relation, Skip, SkipReason, Source
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 from neardup.pages.writers import writer_for
 from neardup.rules.keeping import policy_order
 from neardup.schemas import COUNTS, PAGES, VERDICTS
@@ -67,7 +67,7 @@ def write_kept_pages(
     places = zip(sources, spilled.pages["record"].take(rows).to_pylist(), strict=True)
     ids = dict(zip(places, spilled.ids.take(rows).to_pylist(), strict=True))
     with run.stages("keep", total=len(ids)) as stage, writer_for(path) as writer:
-        for raw in read(inputs, limits, keep_original=True):
+        for raw in read_records(inputs, limits, keep_original=True):
             id_ = ids.get((raw.source.path, raw.source.record))
             if isinstance(raw, RawPage) and id_ is not None:
                 text = to_utf8(raw.body, raw.charset)[0].decode()

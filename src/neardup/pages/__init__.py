@@ -1,32 +1,46 @@
-"""Reading pages: files, archives, JSON lines, Parquet, near or far, as one stream.
+"""Pages of files, WARC and ARC archives, JSON lines and Parquet, on this machine or remote.
 
-`read` gives every record as a `RawPage` or as a `Skip` that says why not. Duplicate ids are all
-given; which one counts is the engine's business. Nothing heavy is imported before it is needed.
+`read` hands over Arrow batches, for the pipeline; `read_records` one object per record, for people
+and for writing pages back. A record that is no page is a `Skip`, which says why. Records that share
+an id are all handed over: which one counts is decided by `rules.identity`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from neardup.errors import InputError
 from neardup.model import Page, RawPage, Skip, SkipReason
 from neardup.pages.limits import Limits
 
-__all__ = ["Limits", "batches", "read"]
+if TYPE_CHECKING:
+    from neardup.pages.raw import RawBatch
 
-Item = TypeVar("Item", bound=RawPage | Page | Skip)
+__all__ = ["Limits", "batches", "read", "read_records"]
+
+Item = TypeVar("Item", bound=RawPage | Page)
 
 
 def read(
+    inputs: Sequence[str], limits: Limits | None = None, *, max_pages: int | None = None
+) -> Iterator[RawBatch]:
+    """The pages of `inputs` as Arrow batches, bounded in bytes and rows; see `read_records`."""
+    from neardup.pages.raw import MAX_PAGES, gather  # noqa: PLC0415 - pyarrow is heavy
+
+    return gather(read_records(inputs, limits), max_pages or MAX_PAGES)
+
+
+def read_records(
     inputs: Sequence[str], limits: Limits | None = None, *, keep_original: bool = False
 ) -> Iterator[RawPage | Skip]:
-    """The pages of files, folders and globs, local or remote; `-` is JSON lines on standard input.
+    """The records of files, folders and globs, local or remote; `-` reads JSON lines from stdin.
 
-    The same inputs give the same stream in whatever order they are named. An input that leads to
-    nothing raises `InputError` here and now; when all there is cannot be read, on the first step.
+    The same inputs give the same records in the same order, however the inputs are ordered. An
+    input that matches nothing raises `InputError` at once; if the only file cannot be read, the
+    first step of the iterator does.
     """
-    from neardup.pages.inputs import find_files  # noqa: PLC0415 - keeps `pages.url` light
+    from neardup.pages.inputs import find_files  # noqa: PLC0415 - keeps `pages.urls` light
     from neardup.pages.readers import Reading  # noqa: PLC0415
 
     files = find_files(inputs)
@@ -35,7 +49,7 @@ def read(
 
 
 def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
-    """The items, unless the only one is a file that cannot be read."""
+    """The items; an error if the only one is a file that cannot be read."""
     first, second = next(items, None), next(items, None)
     if second is None and isinstance(first, Skip) and first.reason is SkipReason.UNREADABLE:
         raise InputError(f"{first.source.path}: {first.detail}")
@@ -45,30 +59,23 @@ def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
     yield from items
 
 
-def batches(items: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[list[Item]]:
-    """Consecutive items in lists of at most so many, and so many bytes of content.
+def batches(pages: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[list[Item]]:
+    """Consecutive pages in lists of at most so many, and so many bytes of content.
 
-    A page larger than `max_bytes` makes a list of its own; a skip weighs nothing. A list that has
-    its number is given at once, without waiting for another item.
+    A page larger than `max_bytes` makes a list of its own. A full list is handed over at once,
+    without waiting for another page.
     """
     batch: list[Item] = []
     held = 0
-    for item in items:
-        size = _weight(item)
+    for page in pages:
+        size = len(page.body) if isinstance(page, RawPage) else page.size
         if batch and held + size > max_bytes:
             yield batch
             batch, held = [], 0
-        batch.append(item)
+        batch.append(page)
         held += size
         if len(batch) >= max_pages:
             yield batch
             batch, held = [], 0
     if batch:
         yield batch
-
-
-def _weight(item: RawPage | Page | Skip) -> int:
-    """The bytes of a page; none for a skip."""
-    if isinstance(item, RawPage):
-        return len(item.body)
-    return item.size if isinstance(item, Page) else 0

@@ -19,11 +19,11 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.local.corpus import BYTES_AT_ONCE, PAGES_AT_ONCE
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages import Limits, batches
+from neardup.pages import Limits
 from neardup.pages.archive import Record, records
 from neardup.pages.inputs import place_of, resumes
+from neardup.pages.raw import gather
 from neardup.pages.streams import chunks
 from neardup.pages.warc import Revisit, WarcReader, own_keys, target_of, wanted_keys
 from neardup.schemas import PAGES
@@ -47,11 +47,9 @@ RECORDS = pa.schema(
 
 def as_records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
     """`RECORDS`, some at a time; their places are not set."""
-    for some in batches(items, PAGES_AT_ONCE, BYTES_AT_ONCE):
-        raws = [each for each in some if isinstance(each, RawPage)]
-        skips = [each for each in some if isinstance(each, Skip)]
-        if raws:
-            yield _page_records(parse(raws))
+    for pages, skips in gather(items):
+        if pages.num_rows:
+            yield _page_records(parse(pages))
         if skips:
             yield _skip_records(skips)
 

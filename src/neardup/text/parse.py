@@ -12,20 +12,20 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 
 from neardup.kernels import scan_meta
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.kernels.utf8 import count_scripts
-from neardup.model import Block, BlockKind, Page, RawPage, Region
+from neardup.model import Block, BlockKind, Page, Region
 from neardup.pages.urls import host
 from neardup.schemas import PAGES
 from neardup.text import metadata
@@ -33,35 +33,42 @@ from neardup.text.charset import to_utf8
 from neardup.text.metadata import main_script
 
 
-def parse(raws: Sequence[RawPage], *, alt_texts: bool = False) -> pa.RecordBatch:
-    """The pages' records. The text of a batch must stay below 2 GiB, as Arrow strings do."""
-    decoded = [to_utf8(raw.body, raw.charset) for raw in raws]
-    scanner = Scanner(len(raws), sum(len(data) for data, _ in decoded))
-    for raw, (data, _) in zip(raws, decoded, strict=True):
-        scanner.scan(np.frombuffer(data, np.uint8), html=raw.is_html, alt_texts=alt_texts)
+def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
+    """The records of raw pages (`schemas.RAW`). Their text must stay below 2 GiB in all."""
+    bodies = raw["body"].to_pylist()
+    decoded = list(map(to_utf8, bodies, raw["charset"].to_pylist()))
+    scanner = Scanner(len(bodies), sum(len(data) for data, _ in decoded))
+    for (data, _), is_html in zip(decoded, raw["is_html"].to_pylist(), strict=True):
+        scanner.scan(np.frombuffer(data, np.uint8), html=is_html, alt_texts=alt_texts)
     scan = scanner.result()
     scripts = [main_script(row) for row in count_scripts(scan.text, scan.text_ends).tolist()]
     stated = [
-        _stated(raw, data, places, script)
-        for raw, (data, _), places, script in zip(
-            raws, decoded, scan.places.tolist(), scripts, strict=True
+        _stated(data, *of_page)
+        for (data, _), *of_page in zip(
+            decoded,
+            scan.places.tolist(),
+            scripts,
+            raw["url"].to_pylist(),
+            raw["title"].to_pylist(),
+            raw["time"].is_null().to_pylist(),
+            strict=True,
         )
     ]
     url, canonical_url, hosts, title, time, language = (
-        zip(*stated, strict=True) if raws else [()] * 6
+        zip(*stated, strict=True) if stated else [()] * 6
     )
     blocks = pa.array(scan.block_ends, pa.int32())
     columns = {
-        "id": _strings([raw.id for raw in raws]),
-        "again": _strings([raw.again for raw in raws]),
-        "url": _strings(url),
-        "canonical_url": _strings(canonical_url),
-        "host": _strings(hosts),
-        "title": _strings(title),
-        "time": pa.array(time, pa.timestamp("us", tz="UTC")),
-        "language": _strings(language),
-        "script": _strings(scripts),
-        "charset": _strings([charset for _, charset in decoded]),
+        "id": raw["id"],
+        "again": raw["again"],
+        "url": pa.array(url, pa.string()),
+        "canonical_url": pa.array(canonical_url, pa.string()),
+        "host": pa.array(hosts, pa.string()),
+        "title": pa.array(title, pa.string()),
+        "time": pc.coalesce(raw["time"], pa.array(time, raw["time"].type)),
+        "language": pa.array(language, pa.string()),
+        "script": pa.array(scripts, pa.string()),
+        "charset": pa.array([charset for _, charset in decoded], pa.string()),
         "text": _text(scan),
         "kinds": pa.ListArray.from_arrays(blocks, pa.array(scan.kinds)),
         "regions": pa.ListArray.from_arrays(blocks, pa.array(scan.regions)),
@@ -70,25 +77,25 @@ def parse(raws: Sequence[RawPage], *, alt_texts: bool = False) -> pa.RecordBatch
         "images": pa.array(scan.counts[:, 1], pa.int32()),
         "anchors": pa.array(scan.counts[:, 2], pa.int32()),
         "sentences": pa.array(count_sentences(scan.text, scan.text_ends)),
-        "size": pa.array([len(raw.body) for raw in raws], pa.int64()),
-        "digest": pa.array([xxhash.xxh3_64_intdigest(raw.body) for raw in raws], pa.uint64()),
-        "source": _strings([raw.source.path for raw in raws]),
-        "record": pa.array([raw.source.record for raw in raws], pa.int64()),
+        "size": pc.binary_length(raw["body"]),
+        "digest": pa.array(map(xxhash.xxh3_64_intdigest, bodies), pa.uint64()),
+        "source": raw["source"],
+        "record": raw["record"],
     }
     return pa.record_batch(columns, schema=PAGES)
 
 
 def _stated(
-    raw: RawPage, data: bytes, places: metadata.Places, script: str
+    data: bytes, places: metadata.Places, script: str, url: str, title: str, is_undated: bool
 ) -> tuple[str, str, str, str, datetime | None, str]:
-    """URL, canonical URL, host, title, time and language of a page."""
-    url, canonical_url = metadata.address(data, places, raw.url)
+    """URL, canonical URL, host, title, time (where the record has none) and language of a page."""
+    url, canonical_url = metadata.address(data, places, url)
     return (
         url,
         canonical_url,
         host(url),
-        raw.title or metadata.stated(data, places, scan_meta.TITLE),
-        raw.time or metadata.published(data, places),
+        title or metadata.stated(data, places, scan_meta.TITLE),
+        metadata.published(data, places) if is_undated else None,
         metadata.language(data, places, script),
     )
 
@@ -97,15 +104,6 @@ def _text(scan: Scan) -> pa.Array:
     offsets = scan.text_ends.astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(scan.text)]
     return pa.StringArray.from_buffers(len(offsets) - 1, buffers[1], buffers[2])
-
-
-def _strings(values: Sequence[str]) -> pa.Array:
-    try:
-        return pa.array(values, pa.string())
-    except UnicodeEncodeError:  # a lone surrogate, from JSON
-        return pa.array(
-            [value.encode("utf-8", "replace").decode() for value in values], pa.string()
-        )
 
 
 _PAGE_FIELDS = [field.name for field in fields(Page) if field.name != "blocks"]

@@ -1,0 +1,80 @@
+"""Raw pages as Arrow batches: what reading hands to parsing.
+
+Readers work record by record; `gather` makes columns of their records, bounded in rows and bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from neardup.model import RawPage, Skip
+from neardup.schemas import RAW
+
+MAX_PAGES = 4096
+MAX_BYTES = 8 * 1024**2
+
+
+class RawBatch(NamedTuple):
+    """Consecutive records: the pages among them (`schemas.RAW`) and those that were skipped."""
+
+    pages: pa.RecordBatch
+    skips: list[Skip]
+
+
+def gather(
+    records: Iterable[RawPage | Skip], max_pages: int = MAX_PAGES, max_bytes: int = MAX_BYTES
+) -> Iterator[RawBatch]:
+    """The records in batches of at most `max_pages` records and about `max_bytes` bytes.
+
+    A batch ends with the record that reaches a limit, without waiting for another.
+    """
+    pages: list[RawPage] = []
+    skips: list[Skip] = []
+    held = 0
+    for record in records:
+        if isinstance(record, RawPage):
+            pages.append(record)
+        else:
+            skips.append(record)
+        held += weight(record)
+        if held >= max_bytes or len(pages) + len(skips) >= max_pages:
+            batch = RawBatch(raw_batch(pages), skips)
+            pages, skips, held = [], [], 0  # lets go of the pages: their memory is used again
+            yield batch
+    if pages or skips:
+        yield RawBatch(raw_batch(pages), skips)
+
+
+def weight(record: RawPage | Skip) -> int:
+    """The bytes of a record's content and of its longer fields, about."""
+    if isinstance(record, RawPage):
+        return len(record.body) + len(record.id) + len(record.url) + len(record.title)
+    return len(record.id) + len(record.detail)
+
+
+def raw_batch(pages: Sequence[RawPage]) -> pa.RecordBatch:
+    """Pages as a batch of `schemas.RAW`. Lone surrogates, which JSON can hold, become "?"."""
+    columns = [
+        _strings([page.id for page in pages]),
+        _strings([page.again for page in pages]),
+        _strings([page.url for page in pages]),
+        _strings([page.title for page in pages]),
+        pa.array([page.time for page in pages], RAW.field("time").type),
+        pa.array([page.body for page in pages], pa.large_binary()),
+        pa.array([page.is_html for page in pages], pa.bool_()),
+        _strings([page.charset for page in pages]),
+        _strings([page.source.path for page in pages]),
+        pa.array([page.source.record for page in pages], pa.int64()),
+    ]
+    return pa.record_batch(columns, schema=RAW)
+
+
+def _strings(values: list[str]) -> pa.Array:
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        valid = [value.encode("utf-8", "replace").decode() for value in values]
+        return pa.array(valid, pa.string())
