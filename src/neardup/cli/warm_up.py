@@ -19,7 +19,7 @@ from neardup.kernels.jit import when_compiling
 from neardup.local.runs import dedup
 from neardup.methods.base import REGISTRY
 from neardup.model import RawPage
-from neardup.pages import Limits, read
+from neardup.pages import Limits, read_records
 
 PAGES = 12
 
@@ -28,7 +28,7 @@ def compile_kernels(notify: Callable[[str], None]) -> None:
     """Compile what is not compiled yet, calling `notify` with the name of each such kernel."""
     when_compiling(notify)
     with tempfile.TemporaryDirectory() as folder:
-        records = read([str(DEMO_PAGES)], Limits())
+        records = read_records([str(DEMO_PAGES)], Limits())
         pages = list(islice((each for each in records if isinstance(each, RawPage)), PAGES))
         for method in REGISTRY:
             dedup(str(DEMO_PAGES), Path(folder, method), method=method)
