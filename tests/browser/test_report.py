@@ -331,7 +331,7 @@ def test_a_hundred_thousand_pages_open_and_filter(open_watched: Any, tmp_path: P
     assert len(run.report().encode()) < 15_000_000
     page = open_watched((tmp_path / "report.html").as_uri() + "#clusters")
     assert page.inner_text("#cluster-status") == "33,333 clusters, 1 to 50 shown"
-    page.get_by_role("button", name="Later").click()
+    page.get_by_role("button", name="Next").click()
     assert page.inner_text("#cluster-status") == "33,333 clusters, 51 to 100 shown"
     page.get_by_label("Search titles, ids and URLs").fill("copy-000042")
     expect(page.locator("#cluster-list > li")).to_have_count(1)

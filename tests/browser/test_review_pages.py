@@ -137,7 +137,7 @@ def test_the_overview_tells_what_is_stored(visit: Any) -> None:
     assert "6 pages, 4 of them duplicates" in page.locator("svg.days").get_attribute("aria-label")
     assert page.locator(".hosts tbody tr").count() >= 3
     assert "nearly the same" in page.locator(".bars").inner_text()
-    page.get_by_text("The numbers").click()
+    page.get_by_text("Show the numbers").click()
     assert page.get_by_role("cell", name="4", exact=True).first.is_visible()
     page.get_by_role("link", name="host1.example", exact=True).click()
     assert page.locator(".clusters li").count() == 1
@@ -165,16 +165,16 @@ def test_from_the_list_to_a_cluster_to_a_pair(visit: Any) -> None:
     assert "On Sundays" in page.locator(".texts ins").all_inner_texts()[-1]
     page.get_by_label("Only the differences").check()
     assert page.locator(".texts .row.shared:visible").count() == 0
-    page.get_by_role("link", name="Ask every method").click()
+    page.get_by_role("link", name="Compare with all methods").click()
     assert page.locator(".methods tbody tr").count() == 13
 
 
 def test_a_pair_is_marked_and_the_mark_taken_back(visit: Any) -> None:
     page = visit(pair(FERRIES[0], FERRIES[3]))
-    assert "in one cluster" in page.inner_text("main").lower()
-    page.get_by_label("A note, if you like").fill("<b>seen</b> & compared")
+    assert "in the same cluster" in page.inner_text("main").lower()
+    page.get_by_label("Note (optional)").fill("<b>seen</b> & compared")
     page.get_by_role("button", name="No, different pages").click()
-    assert page.get_by_role("status").inner_text().startswith("Your word is stored")
+    assert page.get_by_role("status").inner_text().startswith("Your feedback was saved")
     assert "not duplicates" in page.inner_text("section.word")
     assert "<b>seen</b> & compared" in page.inner_text("section.word")
     page.goto(page.url.partition("/pair")[0] + "/feedback")
@@ -184,9 +184,9 @@ def test_a_pair_is_marked_and_the_mark_taken_back(visit: Any) -> None:
     text = Path(saved.value.path()).read_text("utf-8")
     assert text.splitlines()[1] == f"{FERRIES[0]},{FERRIES[3]},different"
     page.locator(".pairs a").click()
-    page.get_by_role("button", name="Take it back").click()
-    assert page.get_by_role("status").inner_text().startswith("Your word is taken back")
-    assert page.get_by_role("button", name="Take it back").count() == 0
+    page.get_by_role("button", name="Withdraw feedback").click()
+    assert page.get_by_role("status").inner_text().startswith("Your feedback was withdrawn")
+    assert page.get_by_role("button", name="Withdraw feedback").count() == 0
 
 
 def test_a_page_is_shown_with_its_text(visit: Any) -> None:
@@ -196,7 +196,7 @@ def test_a_page_is_shown_with_its_text(visit: Any) -> None:
     assert heading(page) == "The ferry 2"
     assert "The harbour ferry will run" in page.inner_text(".whole")
     assert page.locator("a.address").get_attribute("href") == FERRIES[2]
-    page.get_by_label("Compare with the page of this id").fill(FERRIES[0])
+    page.get_by_label("Compare with another page (id)").fill(FERRIES[0])
     page.get_by_role("button", name="Compare").click()
     assert page.locator(".texts del, .texts ins").count() >= 1
 
@@ -207,7 +207,7 @@ def test_a_side_that_is_missing_is_told(browser: Any, service: Service) -> None:
     page.goto(f"{service.url}/compare")
     page.get_by_role("button", name="Compare").click()
     page.wait_for_selector("[role=alert]")
-    assert page.get_by_role("alert").inner_text() == "nothing was given for A"
+    assert page.get_by_role("alert").inner_text() == "page A is missing"
     context.close()
 
 
@@ -227,7 +227,7 @@ def test_comparing_gives_every_verdict(visit: Any, tmp_path: Path) -> None:
     first, second = page.locator("fieldset").all()
     first.get_by_label("or the id of a stored page").fill(FERRIES[0])
     second.get_by_label("Paste HTML or text").fill("Plain words <b>here</b>.")
-    second.get_by_label("It is").select_option("plain text")
+    second.get_by_label("Format").select_option("plain text")
     page.locator("form.compare button").click()
     page.wait_for_selector(".methods")
     assert "<b>here</b>" in page.locator(".texts ins").first.inner_text()
@@ -248,8 +248,8 @@ def test_a_page_with_an_odd_name_keeps_it_in_another_language(visit: Any, servic
 def test_a_page_is_forgotten(visit: Any, service: Service) -> None:
     add(service.url, [{"id": "to be forgotten", "text": "A few words that nobody will miss."}])
     page = visit(page_of("to be forgotten"))
-    page.get_by_text("Forget this page").click()
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_text("Remove this page").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
     page.wait_for_url("**/clusters")
     gone = httpx.get(f"{service.url}/v1/pages/to%20be%20forgotten", timeout=30)
     assert gone.status_code == 404
@@ -416,10 +416,10 @@ def test_a_reader_sees_and_cannot_mark(open_watched: Any, closed: Service) -> No
     page = open_watched(closed.url + "/", allowed=closed.url)
     log_in(page, READ)
     page.goto(closed.url + pair(FERRIES[0], FERRIES[2]))
-    assert "Your token may only read." in page.inner_text("section.word")
+    assert "Your token is read-only." in page.inner_text("section.word")
     assert page.get_by_role("button", name="Yes, duplicates").count() == 0
     page.goto(closed.url + page_of(FERRIES[0]))
-    assert page.get_by_text("Forget this page").count() == 0
+    assert page.get_by_text("Remove this page").count() == 0
 
 
 def test_forms_from_elsewhere_do_nothing(closed: Service) -> None:

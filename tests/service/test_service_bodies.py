@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from neardup.service.bodies import PIECE, Body, Bounds, Load
 from neardup.service.logs import Metrics
+from neardup.service.middleware import PIECE, Body, Bounds, Load
 from neardup.service.problems import Problem
 from neardup.service.settings import Settings
 

@@ -13,7 +13,6 @@ from neardup.service.review.visits import CHINESE, language_of, translator
 
 HERE = Path(review.__file__).parent
 SAID = re.compile(r"""\bt(?:ranslate)?\(\s*(?:"([^"]+)"|'([^']+)')""")
-LISTED = re.compile(r'\("?[/a-z.0-9]*"?,\s*"([^"]+)"')  # ("/path", "Words") in a template's list
 
 
 def spoken() -> set[str]:
@@ -55,4 +54,4 @@ def test_the_language_is_chosen(chosen: str | None, accepted: str, expected: str
 
 def test_values_find_their_places() -> None:
     assert translator("zh")("on {hosts} hosts", hosts=3) == "来自 3 个主机"
-    assert translator("en")("{first} to {last} shown", first=1, last=2) == "1 to 2 shown"
+    assert translator("en")("Showing {first} to {last}", first=1, last=2) == "Showing 1 to 2"

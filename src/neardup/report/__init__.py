@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 def _with_report(make: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
-    """What makes a result, and now writes its `report.html` too unless told another `finish`."""
+    """`make` that also writes `report.html` into the result, unless it gets another `finish`."""
 
     @wraps(make)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:

@@ -1,8 +1,8 @@
 """What two texts share and where they differ: by lines first, then by tokens in changed lines.
 
-Tokens are words, and single characters where a script has no spaces. What is equal when folded
-(case, width, traditional and simplified characters) but written differently is told apart from
-what differs. White space never makes a difference.
+Tokens are words, or single characters in scripts without spaces. Text that is equal after folding
+(case, width, traditional and simplified characters) but written differently is marked as such.
+White space never makes a difference.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Row = list[Run]  # what stands side by side
 
 
 def difference(left: str, right: str) -> list[Row]:
-    """Rows from top to bottom; put together, each side gives its text."""
+    """Rows from top to bottom; joined, each side gives its text."""
     lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
     rows: list[Row] = []
     for tag, here, there in _aligned(*(_folded(side) for side in lines)):
@@ -66,7 +66,7 @@ def difference(left: str, right: str) -> list[Row]:
 
 
 def _aligned(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, slice, slice]]:
-    """Equal stretches, and between them what stands on either side."""
+    """Equal stretches, and between them what each side has instead."""
     hunk: list[tuple[slice, slice]] = []
     for operation in Indel.opcodes(left, right):
         here = slice(operation.src_start, operation.src_end)
@@ -118,7 +118,7 @@ def _same_token(left: str, right: str) -> Run:
 
 
 def _without_stray_matches(runs: Iterable[Run]) -> list[Run]:
-    """Take matches that are short beside the differences around them for chance: drop them."""
+    """Drop matches that are short next to the differences around them: they are chance."""
     stretches = [
         (shared, list(some)) for shared, some in groupby(runs, lambda run: run.part in _ON_BOTH)
     ]
@@ -175,7 +175,7 @@ def _rows(runs: Iterable[Run]) -> list[Row]:
 
 
 def _append(row: Row, run: Run) -> None:
-    """Neighbours of one kind become one run."""
+    """Append a run, joined with the last one if both are of one kind."""
     if row and row[-1].part == run.part:
         last = row.pop()
         run = Run(run.part, last.left + run.left, last.right + run.right)

@@ -1,10 +1,7 @@
-"""What the report says of pages beside their numbers: hosts, titles, texts.
+"""What the report says about a run: decisions on pairs, cluster sizes, hosts, and a sample.
 
-The judged pairs as a reader thinks of them: joined, related but kept apart, rejected.
-
-Which clusters and pairs the report holds: a bounded number, those most worth a look.
-
-What was found, in numbers: cluster sizes, similarities, hosts.
+The numbers cover all pages and pairs. The clusters and pairs that the report lists are a bounded
+sample of those most worth a look.
 """
 
 from __future__ import annotations
@@ -25,6 +22,14 @@ from neardup.local.pipeline import Clustering, Judged
 from neardup.local.work import read_part
 from neardup.pages.urls import host
 
+BINS = 20  # of the similarity, each 0.05 wide
+PAIRS_OF_CLUSTERS = 300  # of the largest clusters
+PAIRS_OF_A_CLUSTER = 6
+DOUBTFUL_PAIRS = 100  # of each decision: those nearest to the other side
+MEMBERS_OF_A_CLUSTER = 1_000
+LISTED_PAGES = 150_000
+HOSTS_SHOWN = 100
+SIZE_BOUNDS = [2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000]
 _AUTHORITY = r"^\s*(?:[A-Za-z]+:)?//(?P<authority>[^/?#\\]*)"
 
 
@@ -37,7 +42,7 @@ class Hosts:
 
 
 def hosts_of(urls: pa.ChunkedArray) -> Hosts:
-    """The host of each URL. Few authorities stand in many URLs: each is looked at once."""
+    """The host of each URL. Many URLs share few authorities: each is parsed once."""
     found = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
     coded = pa.array(pc.fill_null(found.combine_chunks(), "")).dictionary_encode()
     by_authority = [host(f"//{authority}") for authority in coded.dictionary.to_pylist()]
@@ -48,7 +53,7 @@ def hosts_of(urls: pa.ChunkedArray) -> Hosts:
 
 
 def read_column(spilled: Spilled, column: str, pages: Rows, longest: int) -> dict[int, str]:
-    """A text column of some pages, cut; the pages of an earlier run are not there."""
+    """The start of a text column for some pages; pages of an earlier run have none."""
     found: dict[int, str] = {}
     for path, numbers in spilled.each_part():
         rows = np.flatnonzero(np.isin(numbers, pages))
@@ -59,15 +64,12 @@ def read_column(spilled: Spilled, column: str, pages: Rows, longest: int) -> dic
     return found
 
 
-BINS = 20  # of the similarity, each 0.05 wide
-
-
 class Decision(IntEnum):
-    """What became of a pair."""
+    """What was decided about a pair."""
 
     JOINED = 0  # in one cluster
     RELATED = 1  # something in common, but in two clusters
-    REJECTED = 2  # different, or too little text to tell
+    REJECTED = 2  # different, or too little text to judge
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def similarity_counts(judged: Judged, decided: NDArray[np.int64]) -> NDArray[np.
 
 
 def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Iterator[Pair]:
-    """The pairs of these numbers, in their own order."""
+    """The pairs with these numbers, in ascending order."""
     first = 0
     for part in judged.verdicts.listed:
         here = np.sort(numbers[(numbers >= first) & (numbers < first + part.rows)])
@@ -112,13 +114,6 @@ def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Ite
                     **verdict,
                 )
         first += part.rows
-
-
-PAIRS_OF_CLUSTERS = 300  # of the largest clusters
-PAIRS_OF_A_CLUSTER = 6
-DOUBTFUL_PAIRS = 100  # of each decision: those nearest to the other side
-MEMBERS_OF_A_CLUSTER = 1_000
-LISTED_PAGES = 150_000
 
 
 def clusters_by_size(clustering: Clustering) -> tuple[Rows, Rows]:
@@ -143,7 +138,7 @@ def listed_members(clustering: Clustering) -> list[Rows]:
 
 
 def sampled_pairs(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
-    """Numbers of pairs: of the largest clusters, and of each decision the most doubtful."""
+    """Numbers of pairs: from the largest clusters, and the most doubtful of each decision."""
     chosen = [_pairs_of_clusters(judged, clustering, decided)]
     for decision in Decision:
         pairs = np.flatnonzero(decided == decision)
@@ -154,7 +149,7 @@ def sampled_pairs(judged: Judged, clustering: Clustering, decided: NDArray[np.in
 
 
 def _pairs_of_clusters(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
-    """Some pairs of each of the largest clusters: those with the kept page, least alike first."""
+    """Some pairs of each of the largest clusters, with the kept page and least similar first."""
     clusters, sizes = clusters_by_size(clustering)
     enough = clusters[:PAIRS_OF_CLUSTERS]
     wanted = np.zeros(sizes.size, bool)
@@ -170,13 +165,9 @@ def _pairs_of_clusters(judged: Judged, clustering: Clustering, decided: NDArray[
     return pairs[order[place < PAIRS_OF_A_CLUSTER]][:PAIRS_OF_CLUSTERS]
 
 
-HOSTS_SHOWN = 100
-SIZE_BOUNDS = [2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000]
-
-
 @dataclass(frozen=True)
 class SizeClass:
-    """The clusters of `least` to `most` pages."""
+    """The clusters with `least` to `most` pages."""
 
     least: int
     most: int
@@ -206,7 +197,7 @@ class Spread:
 
 
 def cluster_sizes(clustering: Clustering) -> list[SizeClass]:
-    """How many clusters there are of each size, up to the largest there is."""
+    """The number of clusters of each size, up to the largest."""
     sizes = np.bincount(clustering.labels)
     largest = int(sizes.max(initial=0))
     bounds = [bound for bound in SIZE_BOUNDS if bound <= largest]

@@ -1,6 +1,7 @@
-"""The list of clusters, column by column, within a number of bytes.
+"""The data behind the lists of the report, within a number of bytes.
 
-The sampled pairs as the report shows them: evidence, and the two texts side by side.
+Clusters come column by column, each id, title and URL written as its difference from a similar one.
+The sampled pairs come with their evidence and their two texts side by side.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from neardup.report.templates import (
 )
 
 LISTING_BYTES = 9_500_000
+LONGEST_TEXT = 12_000  # characters of each side that are compared
+LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
+LONGEST_EVIDENCE = 1_500  # characters
+TEXT_BYTES = {Decision.JOINED: 2_000_000, Decision.RELATED: 800_000, Decision.REJECTED: 1_200_000}
 RELATIONS = [str(relation) for relation in Relation]
 WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
 PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity"]
@@ -101,7 +106,7 @@ def _but_for(kept: list[bool], values: Any) -> list[Any]:
 
 
 def rounded(similarity: float | None) -> float | None:
-    """A similarity with as many digits as anyone reads."""
+    """A similarity with four digits."""
     return None if similarity is None else round(similarity, 4)
 
 
@@ -158,16 +163,10 @@ def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str,
     }
 
 
-LONGEST_TEXT = 12_000  # characters of each side that are compared
-LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
-LONGEST_EVIDENCE = 1_500  # characters
-TEXT_BYTES = {Decision.JOINED: 2_000_000, Decision.RELATED: 800_000, Decision.REJECTED: 1_200_000}
-
-
 def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[dict[str, Any]]:
-    """The pairs for the report's data; `places` tells where each page's cluster is listed, or -1.
+    """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 
-    Texts go to the pairs nearest to the other decision first, as long as there is room.
+    Texts go to the pairs closest to the opposite decision first, as long as there is room.
     """
     pairs = sorted(pairs, key=_doubtful_first)
     pages = np.unique(np.array([(pair.left, pair.right) for pair in pairs], np.int64))
@@ -182,7 +181,7 @@ def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[di
             rows = _rows(texts.get(pair.left), texts.get(pair.right))
             room[pair.decision] -= len(script_safe_json(rows).encode())
         fits = room[pair.decision] >= 0
-        shown.append({**_told(pair, notes), "rows": rows if fits else None})
+        shown.append({**_pair_data(pair, notes), "rows": rows if fits else None})
     return shown
 
 
@@ -210,7 +209,7 @@ def _page_notes(
     }
 
 
-def _told(pair: Pair, notes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+def _pair_data(pair: Pair, notes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "a": notes[pair.left],
         "b": notes[pair.right],
@@ -222,14 +221,14 @@ def _told(pair: Pair, notes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _evidence(evidence: str) -> Any:
-    """What the method said, made visible; of very much, only why."""
-    said = json.loads(evidence)
+    """The evidence with hidden characters made visible; if it is long, only the reason."""
+    entries = json.loads(evidence)
     if len(evidence) > LONGEST_EVIDENCE:
-        said = {
-            "why": str(said.get("why", ""))[:LONGEST_EVIDENCE],
+        entries = {
+            "why": str(entries.get("why", ""))[:LONGEST_EVIDENCE],
             "more": "in the tables beside this report",
         }
-    return _visible_data(said)
+    return _visible_data(entries)
 
 
 def _visible_data(data: Any) -> Any:
@@ -241,7 +240,7 @@ def _visible_data(data: Any) -> Any:
 
 
 def _rows(left: str | None, right: str | None) -> list[Any] | None:
-    """The difference as plain data, or nothing where a text is not at hand."""
+    """The difference as plain data, or None where a text is not available."""
     if left is None or right is None:
         return None
     rows = difference(visible(left), visible(right))
@@ -249,7 +248,7 @@ def _rows(left: str | None, right: str | None) -> list[Any] | None:
 
 
 def _row_data(row: Row) -> list[Any]:
-    """A text that both sides share; how many characters of it are left out; or a list of runs."""
+    """A text that both sides share, the number of characters left out of it, or a list of runs."""
     if len(row) > 1 or row[0].part is not Part.SHARED or row[0].left != row[0].right:
         return [[_run_data(run.part, run.left, run.right) for run in row]]
     text = row[0].left

@@ -1,4 +1,4 @@
-"""The application: routes inside, guards around them."""
+"""The application: the API, the review pages and the middleware around them."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ from starlette.responses import Response
 from neardup.api import html_page
 from neardup.errors import StoreError, UsageError
 from neardup.index import Index
-from neardup.service.api import clusters, compare, feedback, pages, status
-from neardup.service.bodies import Bounds
-from neardup.service.frame import Frame, Guards
+from neardup.service.api import api_routes
 from neardup.service.logs import LOG, Metrics, described
+from neardup.service.middleware import Bounds, Frame, Guards
 from neardup.service.problems import Problem, busy, invalid, problem_response
 from neardup.service.review import review_routes
-from neardup.service.review.overview import Kept
+from neardup.service.review.overview import FindingsCache
 from neardup.service.review.rendering import error_page, wants_page
 from neardup.service.review.visits import LoginNeededError, to_login
 from neardup.service.service import Service, Workers
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, read_tokens
 
-ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` leaves the settings for its workers
-ABOUT = """Is this page new, or a copy, and of what? Pages are added with their content; the service
-never fetches an address. Adding a page again changes nothing. Errors are
-`application/problem+json` (RFC 9457); after a 503 try again when `Retry-After` says so."""
+ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` puts the settings for its workers
+ABOUT = """Find out whether a page is new or a duplicate, and of what. Pages are sent with their
+content; the service never fetches a URL. Adding a page again changes nothing. Errors are
+`application/problem+json` (RFC 9457); after a 503, retry after the time in `Retry-After`."""
 
 
 def from_environment() -> FastAPI:
-    """What each worker process runs."""
+    """The application of a worker process."""
     settings = Settings.from_json(os.environ[ENVIRONMENT])
     return create_app(settings, read_tokens(settings.token_file, os.environ))
 
 
 def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
-    """The service over the store that the settings name; it is opened when the service starts."""
+    """The service; the store in the settings is opened when it starts."""
     metrics = Metrics()
 
     @asynccontextmanager
@@ -50,7 +49,7 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
         index = await asyncio.to_thread(_open, settings.store)
         workers = Workers(index, settings.threads, settings.seconds, metrics)
         app.state.service = Service(settings, tokens, metrics, index, workers)
-        app.state.kept = Kept(index)
+        app.state.findings = FindingsCache(index)
         yield
         await asyncio.to_thread(workers.close)
         index.close()
@@ -60,11 +59,10 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
         description=ABOUT,
         version=version("neardup"),
         lifespan=lifespan,
-        docs_url=None,  # FastAPI's own page loads scripts from elsewhere
+        docs_url=None,  # FastAPI's own page loads scripts from a CDN
         redoc_url=None,
     )
-    for module in (pages, compare, clusters, feedback, status):
-        app.include_router(module.router)
+    app.include_router(api_routes())
     app.include_router(review_routes())
     _answer_errors(app)
     app.add_middleware(Bounds, settings=settings, metrics=metrics)
@@ -74,14 +72,14 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
 
 
 def _open(store: str) -> Index:
-    """The index, with its kernels compiled or loaded: the first request is as quick as others."""
+    """The index with its kernels compiled, so that the first request is as fast as others."""
     index = Index.open(store)
     index.query(html_page("<p>A page to begin with, never stored.</p>", id="(first)"))
     return index
 
 
 def _answer_errors(app: FastAPI) -> None:
-    async def tell(request: Request, error: Exception) -> Response:
+    async def report(request: Request, error: Exception) -> Response:
         problem = as_problem(error)
         if problem.status_code >= 500 and not isinstance(error, HTTPException):
             fields = {"request": request.scope.get("request_id"), **described(error)}
@@ -98,17 +96,17 @@ def _answer_errors(app: FastAPI) -> None:
 
     app.add_exception_handler(LoginNeededError, send_to_login)
     for kind in (RequestValidationError, StarletteHTTPException, UsageError, StoreError):
-        app.add_exception_handler(kind, tell)
+        app.add_exception_handler(kind, report)
 
 
 def as_problem(error: Exception) -> HTTPException:
-    """What a caller is told of an error."""
+    """The problem that is reported for an error."""
     if isinstance(error, RequestValidationError):
         return invalid(error)
     if isinstance(error, UsageError):
         return Problem(422, "invalid", str(error))
     if isinstance(error, StoreError):
-        return busy("store", "the store cannot be used now; what it holds is intact", 5)
+        return busy("store", "the store is not available at the moment; its contents are intact", 5)
     if isinstance(error, HTTPException):
         return error
     assert isinstance(error, StarletteHTTPException)

@@ -1,16 +1,12 @@
-"""Pages and records of the index on their way over the wire, as the client sees them.
-
-Requests with patience: what a service had no room for is sent again.
-
-A typed client of the service. Its verbs and answers are those of `neardup.index.Index`.
+"""A typed client of the service, with the methods and records of `neardup.index.Index`.
 
     with Client("http://127.0.0.1:8000", token=token) as client:
         answer = client.add(html_page(html, url=url))
         for answer in client.stream(pages): ...
 
-A request that the service had no room for (429, 503) or that was cut off is sent again, as often
-as `retries` says and after the time that the service asks for: adding a page twice is adding it
-once.
+A request that the service had no room for (429, 503) or whose connection broke is sent again, up to
+`retries` times and after the pause the service asks for. This is safe: adding a page twice is the
+same as adding it once.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from neardup.errors import MissingExtraError, NeardupError
@@ -33,60 +29,24 @@ from neardup.pages import batches
 from neardup.pages.fields import format_time
 from neardup.text.charset import to_utf8
 
-if TYPE_CHECKING:
-    import httpx
-
-
-Record = TypeVar("Record")
-
-
-def page_line(page: RawPage) -> bytes:
-    """A page as a line of JSON."""
-    return json.dumps(page_fields(page)).encode() + b"\n"
-
-
-def page_fields(page: RawPage) -> dict[str, str]:
-    """A page as the service reads it; its bytes are decoded here, where its charset is known."""
-    body, _ = to_utf8(page.body, page.charset)
-    told = {"id": page.id, "url": page.url, "title": page.title}
-    if page.time is not None:
-        told["time"] = format_time(page.time)
-    content = bytes(body).decode("utf-8", "replace")
-    return {**told, "html" if page.is_html else "text": content}
-
-
-def side_fields(side: RawPage | str) -> dict[str, str]:
-    """A page to compare, or the id of a stored one."""
-    return {"id": side} if isinstance(side, str) else page_fields(side)
-
-
-def answer_from(told: dict[str, Any]) -> Answer:
-    """An answer from its JSON."""
-    relation = told["relation"]
-    return Answer(**{**told, "relation": None if relation is None else Relation(relation)})
-
-
-def record_from(kind: type[Record], told: Mapping[str, Any]) -> Record:
-    """A record of the index from its JSON; times are times again."""
-    values = {field.name: told[field.name] for field in fields(kind)}  # type: ignore[arg-type]
-    for name in ("at", "time", "added", "seen", "created", "changed"):
-        if isinstance(values.get(name), str):
-            values[name] = datetime.fromisoformat(values[name])
-    return kind(**values)
-
-
 try:
     import httpx
 except ImportError as error:
     raise MissingExtraError("the client of the service", "service") from error
 
-WORTH_PACKING = 1_000  # bytes
+__all__ = ["Client", "ServiceError"]
+
+PAGES_AT_ONCE = 100
+BYTES_AT_ONCE = 8_000_000
+WORTH_COMPRESSING = 1_000  # bytes
 NOT_NOW = (429, 503)
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 30.0  # seconds
+
+Record = TypeVar("Record")
 
 
 class ServiceError(NeardupError):
-    """The service refused a request, or cannot be reached (`status` 0). `code` is its word."""
+    """The service refused a request (`code` says why) or cannot be reached (`status` 0)."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
         super().__init__(f"{detail} ({status} {code})" if status else detail)
@@ -94,107 +54,8 @@ class ServiceError(NeardupError):
         self.code = code
 
 
-class Caller:
-    """Sends requests to one service, each as often as it takes."""
-
-    def __init__(
-        self,
-        url: str,
-        token: str | None,
-        timeout: float,
-        retries: int,
-        transport: httpx.BaseTransport | None,
-    ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.http = httpx.Client(
-            base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False
-        )
-        self._retries = retries
-
-    def reaches(self, path: str) -> bool:
-        """Whether a path can be asked for, now."""
-        try:
-            return self.http.get(path).status_code == 200
-        except httpx.TransportError:
-            return False
-
-    def json(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        body: object = None,
-        missing: bool = False,
-    ) -> Any:
-        """The JSON of a response; None for a 404 that may be."""
-        content = None if body is None else json.dumps(body).encode()
-        kind = "application/json" if body is not None else ""
-        sent = self.send(method, path, params=params, content=content, kind=kind, missing=missing)
-        return None if sent.status_code == 404 else sent.json()
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        content: bytes | None = None,
-        kind: str = "",
-        missing: bool = False,
-    ) -> httpx.Response:
-        """The response, after as many tries as it takes; with `missing`, also that of a 404."""
-        headers = {"Content-Type": kind} if kind else {}
-        if content is not None and len(content) > WORTH_PACKING:
-            content = gzip.compress(content, 1)
-            headers["Content-Encoding"] = "gzip"
-        request = self.http.build_request(
-            method, path, params=params, content=content, headers=headers
-        )
-        response = self._with_patience(request)
-        if response.is_success or (missing and response.status_code == 404):
-            return response
-        raise _refusal(response)
-
-    def _with_patience(self, request: httpx.Request) -> httpx.Response:
-        for tried in range(self._retries + 1):
-            last = tried == self._retries
-            try:
-                response = self.http.send(request)
-            except httpx.TransportError as error:
-                if last:
-                    told = f"{self.http.base_url} cannot be reached: {error}"
-                    raise ServiceError(0, "unreachable", told) from error
-                time.sleep(_pause(tried, ""))
-                continue
-            if response.status_code not in NOT_NOW or last:
-                return response
-            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
-        raise AssertionError("the last try returns or raises")
-
-
-def _pause(tried: int, asked: str) -> float:
-    """Seconds to wait: what the service asks for, or twice as long each time; never in step."""
-    seconds = float(asked) if asked.isdecimal() else 0.1 * 2**tried
-    return min(seconds, LONGEST_PAUSE) * random.uniform(0.75, 1.25)
-
-
-def _refusal(response: httpx.Response) -> ServiceError:
-    try:
-        told = response.json()
-        return ServiceError(response.status_code, told["code"], told["detail"])
-    except (ValueError, KeyError, TypeError):
-        return ServiceError(response.status_code, "unknown", response.reason_phrase)
-
-
-__all__ = ["Client", "ServiceError"]
-
-PAGES_AT_ONCE = 100
-BYTES_AT_ONCE = 8_000_000
-
-
 class Client:
-    """A service at an address; it is also a context manager."""
+    """A service at a URL; also a context manager."""
 
     def __init__(
         self,
@@ -208,7 +69,7 @@ class Client:
         self._caller = Caller(url, token, timeout, retries, transport)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._caller.http.close()
 
     def __enter__(self) -> Client:
@@ -222,18 +83,18 @@ class Client:
     ) -> None:
         self.close()
 
-    # Adding and asking
+    # Adding and querying
 
     def add(self, page: RawPage) -> Answer:
-        """Store a page and say what it is. When this returns, the page is in."""
+        """Store a page and report whether it is new. Once this returns, the page is stored."""
         return self._send_page(page, dry_run=False)
 
     def query(self, page: RawPage) -> Answer:
-        """What `add` would say, without storing the page."""
+        """What `add` would answer, without storing the page."""
         return self._send_page(page, dry_run=True)
 
     def add_many(self, pages: Iterable[RawPage]) -> list[Answer]:
-        """`add` for many pages; the answers are in their order."""
+        """`add` for many pages; answers in the same order."""
         return list(self.stream(pages))
 
     def query_many(self, pages: Iterable[RawPage]) -> list[Answer]:
@@ -241,7 +102,7 @@ class Client:
         return list(self.stream(pages, dry_run=True))
 
     def stream(self, pages: Iterable[RawPage], *, dry_run: bool = False) -> Iterator[Answer]:
-        """`add_many` for as many pages as there are, some at a time."""
+        """`add_many` for any number of pages, sent in batches."""
         for batch in batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE):
             body = b"".join(page_line(page) for page in batch)
             response = self._caller.send(
@@ -252,10 +113,10 @@ class Client:
                 kind="application/x-ndjson",
             )
             for line in response.text.splitlines():
-                told = json.loads(line)
-                if "skipped" in told:
-                    raise ServiceError(422, told["skipped"], told["detail"])
-                yield answer_from(told)
+                answer = json.loads(line)
+                if "skipped" in answer:
+                    raise ServiceError(422, answer["skipped"], answer["detail"])
+                yield answer_from(answer)
 
     def compare(
         self,
@@ -266,26 +127,26 @@ class Client:
         preset: str = "default",
         options: Mapping[str, object] | None = None,
     ) -> dict[str, Verdict]:
-        """What `a` is to `b`, by method; a text is the id of a stored page, `all` every method."""
-        asked = {
+        """The verdicts by method (`all`: every one); a string is the id of a stored page."""
+        body = {
             "a": side_fields(a),
             "b": side_fields(b),
             "method": method,
             "preset": preset,
             "options": dict(options or {}),
         }
-        found = self._caller.json("POST", "/v1/compare", body=asked)
+        compared = self._caller.json("POST", "/v1/compare", body=body)
         return {
             each["method"]: Verdict(
                 Relation(each["relation"]), each["similarity"], each["evidence"]
             )
-            for each in found["verdicts"]
+            for each in compared["verdicts"]
         }
 
-    # Looking and forgetting
+    # Reading and removing
 
     def page(self, id: str) -> StoredPage | None:  # noqa: A002 - the word for it
-        """A page that is stored."""
+        """A stored page."""
         found = self._caller.json("GET", _page_path(id), missing=True)
         return None if found is None else record_from(StoredPage, found["page"])
 
@@ -295,11 +156,11 @@ class Client:
         return None if found is None else found["text"]
 
     def remove(self, id: str) -> bool:  # noqa: A002
-        """Forget a page; False if it was not there."""
+        """Remove a page; False if it was not in the index."""
         return self._caller.send("DELETE", _page_path(id), missing=True).status_code == 204
 
     def clusters(self, **wanted: str | int | datetime) -> Iterator[ClusterSummary]:
-        """All clusters that fit (smallest, host, search, since, sort), as lists show them."""
+        """All clusters that match (smallest, host, search, since, sort), in summary."""
         asked: dict[str, Any] = dict(wanted)
         if isinstance(since := asked.get("since"), datetime):
             asked["since"] = since.isoformat()
@@ -310,7 +171,7 @@ class Client:
             skip = found["next"]
 
     def members(self, name: str) -> list[StoredPage]:
-        """The pages of a cluster, in the order in which they came."""
+        """The pages of a cluster, in the order they were added."""
         members: list[StoredPage] = []
         skip: int | None = 0
         while skip is not None:
@@ -323,7 +184,7 @@ class Client:
         return members
 
     def history(self, name: str) -> list[Event]:
-        """What happened to a cluster."""
+        """The events of a cluster."""
         found = self._caller.json("GET", _cluster_path(name), params={"most": 1}, missing=True)
         return [] if found is None else [record_from(Event, each) for each in found["history"]]
 
@@ -336,24 +197,24 @@ class Client:
         """Whether the service can be reached and its store answers."""
         return self._caller.reaches("/readyz")
 
-    # What people say
+    # Feedback
 
     def give_feedback(self, a: str, b: str, *, duplicate: bool, note: str = "") -> Feedback:
-        """A person's word on a pair: it goes before the method's."""
-        said = {"a": a, "b": b, "duplicate": duplicate, "note": note}
-        return record_from(Feedback, self._caller.json("POST", "/v1/feedback", body=said))
+        """A person's decision on a pair, which overrides the method."""
+        body = {"a": a, "b": b, "duplicate": duplicate, "note": note}
+        return record_from(Feedback, self._caller.json("POST", "/v1/feedback", body=body))
 
     def take_back_feedback(self, a: str, b: str) -> bool:
-        """Let the method's verdict count again; False if nothing was said."""
+        """Withdraw feedback, so that the method decides again; False if there was none."""
         sent = self._caller.send("DELETE", "/v1/feedback", params={"a": a, "b": b}, missing=True)
         return sent.status_code == 204
 
     def feedback(self) -> list[Feedback]:
-        """All that people have said, oldest first."""
+        """All feedback, oldest first."""
         return [record_from(Feedback, each) for each in self._caller.json("GET", "/v1/feedback")]
 
     def labelled_pairs(self) -> str:
-        """What people have said as a CSV for `neardup tune` and `neardup evaluate`."""
+        """All feedback as a CSV for `neardup tune` and `neardup evaluate`."""
         return self._caller.send("GET", "/v1/feedback/pairs.csv").text
 
     def _send_page(self, page: RawPage, *, dry_run: bool) -> Answer:
@@ -370,3 +231,131 @@ def _page_path(id_: str) -> str:
 
 def _cluster_path(name: str) -> str:
     return f"/v1/clusters/{quote(name, safe='')}"
+
+
+class Caller:
+    """Sends requests to one service and retries them."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        timeout: float,
+        retries: int,
+        transport: httpx.BaseTransport | None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.http = httpx.Client(
+            base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False
+        )
+        self._retries = retries
+
+    def reaches(self, path: str) -> bool:
+        """Whether a GET of the path succeeds now."""
+        try:
+            return self.http.get(path).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def json(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        missing: bool = False,
+    ) -> Any:
+        """The JSON of a response; with `missing`, None for a 404."""
+        content = None if body is None else json.dumps(body).encode()
+        kind = "application/json" if body is not None else ""
+        sent = self.send(method, path, params=params, content=content, kind=kind, missing=missing)
+        return None if sent.status_code == 404 else sent.json()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+        kind: str = "",
+        missing: bool = False,
+    ) -> httpx.Response:
+        """The response after retries; with `missing`, a 404 is not an error."""
+        headers = {"Content-Type": kind} if kind else {}
+        if content is not None and len(content) > WORTH_COMPRESSING:
+            content = gzip.compress(content, 1)
+            headers["Content-Encoding"] = "gzip"
+        request = self.http.build_request(
+            method, path, params=params, content=content, headers=headers
+        )
+        response = self._with_retries(request)
+        if response.is_success or (missing and response.status_code == 404):
+            return response
+        raise _refusal(response)
+
+    def _with_retries(self, request: httpx.Request) -> httpx.Response:
+        for tried in range(self._retries + 1):
+            last = tried == self._retries
+            try:
+                response = self.http.send(request)
+            except httpx.TransportError as error:
+                if last:
+                    detail = f"{self.http.base_url} cannot be reached: {error}"
+                    raise ServiceError(0, "unreachable", detail) from error
+                time.sleep(_pause(tried, ""))
+                continue
+            if response.status_code not in NOT_NOW or last:
+                return response
+            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
+        raise AssertionError("the last try returns or raises")
+
+
+def _pause(tried: int, retry_after: str) -> float:
+    """Seconds to wait: as the service asks, or exponential back-off; with jitter."""
+    seconds = float(retry_after) if retry_after.isdecimal() else 0.1 * 2**tried
+    return min(seconds, LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+
+
+def _refusal(response: httpx.Response) -> ServiceError:
+    try:
+        problem = response.json()
+        return ServiceError(response.status_code, problem["code"], problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ServiceError(response.status_code, "unknown", response.reason_phrase)
+
+
+def page_line(page: RawPage) -> bytes:
+    """A page as a line of JSON."""
+    return json.dumps(page_fields(page)).encode() + b"\n"
+
+
+def page_fields(page: RawPage) -> dict[str, str]:
+    """A page as the service reads it; decoded here, where its charset is known."""
+    body, _ = to_utf8(page.body, page.charset)
+    values = {"id": page.id, "url": page.url, "title": page.title}
+    if page.time is not None:
+        values["time"] = format_time(page.time)
+    content = bytes(body).decode("utf-8", "replace")
+    return {**values, "html" if page.is_html else "text": content}
+
+
+def side_fields(side: RawPage | str) -> dict[str, str]:
+    """A page to compare, or the id of a stored one."""
+    return {"id": side} if isinstance(side, str) else page_fields(side)
+
+
+def answer_from(values: dict[str, Any]) -> Answer:
+    """An answer from its JSON."""
+    relation = values["relation"]
+    return Answer(**{**values, "relation": None if relation is None else Relation(relation)})
+
+
+def record_from(kind: type[Record], record: Mapping[str, Any]) -> Record:
+    """A record of the index from its JSON, with times as `datetime`."""
+    values = {field.name: record[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    for name in ("at", "time", "added", "seen", "created", "changed"):
+        if isinstance(values.get(name), str):
+            values[name] = datetime.fromisoformat(values[name])
+    return kind(**values)

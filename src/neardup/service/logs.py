@@ -1,6 +1,6 @@
-"""Logs as lines of JSON. Of pages they hold nothing: no text, no title, no address.
+"""Logs as lines of JSON, and the metrics that Prometheus reads at /metrics.
 
-What Prometheus asks for at /metrics.
+Neither holds anything from pages: no text, no title, no URL.
 """
 
 from __future__ import annotations
@@ -25,33 +25,36 @@ from prometheus_client import (
 from neardup.errors import NeardupError
 
 LOG = logging.getLogger("neardup.service")
+SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+PAGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the directory where workers add up their metrics
 
 
 class JsonLines(logging.Formatter):
-    """One line a message; what is in `fields` stands beside it."""
+    """One line per message, with the values in `fields`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            told |= described(record.exc_info[1])
-        return json.dumps(told)
+            line |= described(record.exc_info[1])
+        return json.dumps(line)
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An error without what it says, unless it is our own: others may quote a page."""
+    """An error without its message, unless it is our own: others may quote a page."""
     frames = traceback.extract_tb(error.__traceback__)[-12:]
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "error": type(error).__name__,
         "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
     }
     if isinstance(error, NeardupError):
-        told["message"] = str(error)
-    return told
+        fields["message"] = str(error)
+    return fields
 
 
 def log_config(level: str) -> dict[str, Any]:
@@ -68,13 +71,8 @@ def log_config(level: str) -> dict[str, Any]:
     }
 
 
-SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-PAGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder through which workers add up
-
-
 class Metrics:
-    """The counters of one process; with several workers, /metrics tells their sum."""
+    """The metrics of one process; with several workers, /metrics reports their sum."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -90,10 +88,10 @@ class Metrics:
             buckets=SECONDS,
             registry=own,
         )
-        self.pages = Counter("neardup_pages", "Pages taken in.", ("outcome",), registry=own)
+        self.pages = Counter("neardup_pages", "Pages received.", ("outcome",), registry=own)
         self.refused = Counter("neardup_refused", "Requests refused.", ("code",), registry=own)
         self.written = Histogram(
-            "neardup_write_pages", "Pages written at once.", buckets=PAGES, registry=own
+            "neardup_write_pages", "Pages per commit.", buckets=PAGES, registry=own
         )
         self.under_way = Gauge(
             "neardup_requests_under_way",
@@ -109,7 +107,7 @@ class Metrics:
         )
 
     def text(self) -> bytes:
-        """In the form that Prometheus reads."""
+        """The metrics in the format of Prometheus."""
         registry = self._registry
         if os.environ.get(SHARED):
             registry = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""Everything that goes wrong, told as RFC 9457 says: `application/problem+json`."""
+"""Everything that goes wrong, reported as RFC 9457 describes: `application/problem+json`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ LONGEST_DETAIL = 500
 class ProblemDetails(BaseModel):
     """What is wrong with a request, or with the service."""
 
-    type: str = Field("about:blank", description="always about:blank: `code` tells more")
+    type: str = Field("about:blank", description="always about:blank; see `code`")
     title: str = Field(description="the status in words")
     status: int
     detail: str = Field(description="what is wrong with this request, and what to do")
-    code: str = Field(description="a word for programs, such as too-large or busy")
-    request: str = Field(description="the request's number in the log")
+    code: str = Field(description="the reason for programs, such as too-large or busy")
+    request: str = Field(description="the id of the request in the log")
 
 
 class Problem(HTTPException):
-    """A request that cannot be answered as asked. `code` is the word for programs."""
+    """A request that cannot be answered. `code` is the reason for programs."""
 
     def __init__(
         self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
@@ -39,17 +39,17 @@ class Problem(HTTPException):
 
 
 def busy(code: str, detail: str, seconds: float = 1.0) -> Problem:
-    """Not now: to be tried again after some seconds."""
+    """A problem that goes away: the client may retry after some seconds."""
     return Problem(503, code, detail, {"Retry-After": str(math.ceil(seconds))})
 
 
-def not_found(what: str) -> Problem:
-    """Something that is not here."""
-    return Problem(404, "not-found", what)
+def not_found(detail: str) -> Problem:
+    """A page, cluster or file that does not exist."""
+    return Problem(404, "not-found", detail)
 
 
 def problem_response(problem: HTTPException, request_id: str) -> Response:
-    """A problem as it is sent."""
+    """The response that reports a problem."""
     headers = dict(problem.headers or {})
     return Response(
         problem_body(problem, request_id),
@@ -62,7 +62,7 @@ def problem_response(problem: HTTPException, request_id: str) -> Response:
 def problem_body(problem: HTTPException, request_id: str) -> bytes:
     """The JSON of a problem."""
     title = HTTPStatus(problem.status_code).phrase
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "type": "about:blank",
         "title": title,
         "status": problem.status_code,
@@ -70,13 +70,39 @@ def problem_body(problem: HTTPException, request_id: str) -> bytes:
         "code": getattr(problem, "code", title.lower().replace(" ", "-")),
         "request": request_id,
     }
-    return json.dumps(told).encode()
+    return json.dumps(details).encode()
 
 
 def invalid(error: RequestValidationError) -> Problem:
-    """The first thing that is wrong with parameters or a body; what was sent is not repeated."""
+    """The first error in the parameters or the body, without repeating what was sent."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "json_invalid":
         return Problem(400, "bad-json", "the body is not JSON")
     return Problem(422, "invalid", f"{place}: {first['msg']}")
+
+
+_DESCRIPTIONS = {
+    400: "The body cannot be read.",
+    401: "A token is required.",
+    403: "The token does not allow this, or the request comes from another site.",
+    404: "Not found.",
+    408: "The body did not arrive in time.",
+    409: "The store keeps no texts.",
+    413: "The body, a page or a batch is too large.",
+    415: "Unsupported content type or encoding.",
+    421: "The service does not answer to this host name.",
+    422: "A parameter or the body is invalid.",
+    500: "The service failed.",
+    503: "The service is busy; retry after the time in `Retry-After`.",
+}
+_EVERYWHERE = (400, 401, 403, 421, 422, 500, 503)
+
+
+def problem_responses(*more: int) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route documents in the OpenAPI description."""
+    content = {MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}}
+    return {
+        status: {"description": _DESCRIPTIONS[status], "content": content}
+        for status in sorted({*_EVERYWHERE, *more})
+    }

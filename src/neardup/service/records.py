@@ -1,4 +1,4 @@
-"""What goes over the wire. Answers are those of the index, field by field."""
+"""The records of the API, and the pages of a request. Answers are those of the index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import Chunk, Chunks
 from neardup.service.problems import Problem
 
-BODY = "(request)"  # where pages of a request come from; nobody's id begins so
+BODY = "(request)"  # the source of pages of a request; no id begins like this
 LONGEST_ID = 10_000
 
 
@@ -24,10 +24,10 @@ class PageIn(BaseModel):
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)  # ids may be numbers
 
-    id: str = Field("", description="the page's own name; default: its URL", max_length=LONGEST_ID)
-    url: str = Field("", description="where it was found; it is never fetched")
+    id: str = Field("", description="the id of the page; default: its URL", max_length=LONGEST_ID)
+    url: str = Field("", description="where the page was found; never fetched")
     html: str | None = None
-    text: str | None = Field(None, description="plain text, in place of HTML")
+    text: str | None = Field(None, description="plain text instead of HTML")
     title: str = ""
     time: str | int | float | None = Field(
         None, description="ISO 8601, or seconds or milliseconds since 1970"
@@ -35,28 +35,28 @@ class PageIn(BaseModel):
 
 
 class Skipped(BaseModel):
-    """A line that is no page, and why."""
+    """A line that could not be read as a page, and why."""
 
     line: int = Field(description="counted from 1")
     id: str
-    skipped: str = Field(description="such as bad-json, no-content, too-large, no-id")
+    skipped: str = Field(description="the reason, such as bad-json, no-content, too-large or no-id")
     detail: str
 
 
 class CompareIn(BaseModel):
-    """Two pages: each as content, or by its id alone if it is stored."""
+    """Two pages, each with its content or, if it is stored, only its id."""
 
     a: PageIn
     b: PageIn
     method: str = Field("own-text", description="a method's name, or all")
     preset: Literal["default", "paper"] = "default"
     options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="of the method; not with all"
+        default_factory=dict, description="options of the method; not with all"
     )
 
 
 class VerdictOut(BaseModel):
-    """What page a is to page b, by one method."""
+    """The relation of page a to page b, by one method."""
 
     method: str
     relation: Relation
@@ -65,44 +65,44 @@ class VerdictOut(BaseModel):
 
 
 class FeedbackIn(BaseModel):
-    """What a person says of a pair of stored pages."""
+    """A person's decision on a pair of stored pages."""
 
     a: str = Field(min_length=1, max_length=LONGEST_ID)
     b: str = Field(min_length=1, max_length=LONGEST_ID)
-    duplicate: bool = Field(description="whether they are one page to a reader")
+    duplicate: bool = Field(description="whether a reader would consider them the same")
     note: str = Field("", max_length=2_000)
 
 
 class Compared(BaseModel):
-    """Every verdict asked for; a person's word on two stored pages goes before them."""
+    """The verdicts; feedback on two stored pages overrides them."""
 
     verdicts: list[VerdictOut]
     feedback: Feedback | None = None
 
 
 class PageOut(BaseModel):
-    """A stored page; its text only if asked for and kept."""
+    """A stored page; its text only if requested and kept."""
 
     page: StoredPage
     text: str | None = None
 
 
 class ClusterList(BaseModel):
-    """Some clusters, and where the next ones begin."""
+    """Some clusters, and where the next ones start."""
 
     clusters: list[ClusterSummary]
-    next: int | None = Field(None, description="the `skip` of the next part; null: no more")
+    next: int | None = Field(None, description="`skip` for the next clusters; null at the end")
 
 
 class ClusterOut(BaseModel):
-    """A cluster with its pages, in the order in which they came."""
+    """A cluster with its pages, in the order they were added."""
 
     name: str
     size: int
     kept: str
     members: list[StoredPage]
-    next: int | None = Field(None, description="the `skip` of more members; null: no more")
-    history: list[Event] = Field(description="the last thousand events, oldest first")
+    next: int | None = Field(None, description="`skip` for the next members; null at the end")
+    history: list[Event] = Field(description="the latest thousand events, oldest first")
 
 
 class StatsOut(BaseModel):
@@ -116,7 +116,7 @@ class StatsOut(BaseModel):
     hosts: int
     pairs: dict[str, int]
     feedback: int
-    sizes: dict[str, int] | None = Field(None, description="bytes in the store by part")
+    sizes: dict[str, int] | None = Field(None, description="bytes in the store, by table")
 
 
 class State(BaseModel):
@@ -129,19 +129,19 @@ ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
 
 def answer_line(given: Answer | Skipped) -> bytes:
-    """An answer as one line of JSON, without its end."""
+    """An answer as one line of JSON, without the line break."""
     if isinstance(given, Skipped):
         return given.model_dump_json().encode()
     return ANSWER.dump_json(given)
 
 
 def plain_id(text: str) -> str:
-    """An id as the index keeps it: no NUL, no halves of characters."""
+    """An id as the index keeps it, without NUL and unpaired surrogates."""
     return to_bytes(text).decode().replace("\0", "\ufffd")
 
 
 def page_from(given: PageIn, limits: Limits, name: str = "") -> RawPage:
-    """The page of a request, or the problem with it; `name` is for a page without an id."""
+    """The page of a request; `name` is the id of a page without one."""
     found = page_from_fields(given.model_dump(), Source(BODY), limits)
     if isinstance(found, Skip):
         raise refused(found)
@@ -153,13 +153,13 @@ def page_from(given: PageIn, limits: Limits, name: str = "") -> RawPage:
 
 
 def refused(skip: Skip) -> Problem:
-    """Why a single page is not taken."""
+    """Why a page is refused."""
     status = 413 if skip.reason == "too-large" else 422
     return Problem(status, str(skip.reason), skip.detail or str(skip.reason))
 
 
 def pages_from_lines(body: bytes, limits: Limits) -> list[RawPage | Skipped]:
-    """The pages of an NDJSON body; a line that is none says why."""
+    """The pages of an NDJSON body, and why a line is not a page."""
     chunks = Chunks(iter([Chunk(body, opens=True)] if body else []))
     return [_with_id(found) for found in read_lines(BODY, chunks, limits)]
 
@@ -172,16 +172,16 @@ def _with_id(found: RawPage | Skip) -> RawPage | Skipped:
     if found.again:
         return Skipped(line=line, id="", skipped="no-id", detail="a page needs an id or a url")
     if len(found.id) > LONGEST_ID:
-        detail = f"an id may have {LONGEST_ID:,} characters"
+        detail = f"an id may have at most {LONGEST_ID:,} characters"
         return Skipped(line=line, id="", skipped="too-large", detail=detail)
     return found
 
 
 def as_time(value: str | None) -> datetime | None:
-    """A time that a parameter names."""
+    """The time in a parameter."""
     if value is None:
         return None
     found = parse_time(value)
     if found is None:
-        raise Problem(422, "invalid", "a time is written as 2024-05-01 or 2024-05-01T12:00:00Z")
+        raise Problem(422, "invalid", "write a time as 2024-05-01 or 2024-05-01T12:00:00Z")
     return found

@@ -1,4 +1,4 @@
-"""How a service is run. All but the tokens, which never leave their file or the environment."""
+"""The settings of a service, except its tokens, which stay in their file or the environment."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Settings:
     store: str
     host: str = "127.0.0.1"
     port: int = 8000
-    host_names: tuple[str, ...] = ()  # by which browsers and programs may call it
+    host_names: tuple[str, ...] = ()  # names that browsers and programs may use
     token_file: str = ""
-    body_bytes: int = 64_000_000  # of one request, also when decompressed
+    body_bytes: int = 64_000_000  # per request, decompressed
     page_bytes: int = 20_000_000
     batch_pages: int = 1_000
-    held_bytes: int = 512_000_000  # of all requests that are under way
-    waiting: int = 256  # requests under way in one process
+    held_bytes: int = 512_000_000  # of all requests under way
+    waiting: int = 256  # requests under way per process
     threads: int = 4
-    seconds: float = 60.0  # for one request
+    seconds: float = 60.0  # per request
 
     @property
     def limits(self) -> Limits:
-        """What a reader of pages takes."""
+        """The limits for reading pages."""
         return Limits(min(self.page_bytes, self.body_bytes))
 
     @property
@@ -45,17 +45,17 @@ class Settings:
 
     @property
     def known_hosts(self) -> frozenset[str]:
-        """Names that a request may call the service by; none: any.
+        """Host names that a request may use; empty means any.
 
-        Without this check a page of the web could give its own name the address of this machine
-        and read what it likes.
+        Without this check a web page could point its own host name at this machine (DNS
+        rebinding) and read everything.
         """
         if not self.is_local and not self.host_names:
             return frozenset()
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, self.host, *self.host_names))
 
     def to_json(self) -> str:
-        """For the environment of worker processes."""
+        """The settings for the environment of worker processes."""
         return json.dumps(asdict(self))
 
     @classmethod

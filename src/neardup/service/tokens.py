@@ -1,8 +1,8 @@
 """Who may read and who may write: bearer tokens, and sessions of browsers that showed one.
 
-A file holds a token a line, `read TOKEN` or `write TOKEN`; the environment holds them separated by
-spaces in NEARDUP_READ_TOKENS and NEARDUP_WRITE_TOKENS. A session is signed with its token, so it
-needs no memory, holds in every worker, and ends when the token is taken away.
+A file holds one token per line, `read TOKEN` or `write TOKEN`; the environment variables
+NEARDUP_READ_TOKENS and NEARDUP_WRITE_TOKENS hold them separated by spaces. A session is signed with
+its token, so it needs no memory, is valid in every worker, and ends when the token is removed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from neardup.errors import UsageError
 
-SHORTEST = 16  # characters; fewer can be guessed
+SHORTEST = 16  # characters; shorter ones can be guessed
 SESSION_SECONDS = 12 * 3600
 VARIABLES = {"read": "NEARDUP_READ_TOKENS", "write": "NEARDUP_WRITE_TOKENS"}
 
 
 class Access(IntEnum):
-    """What a caller may do; the greater includes the lesser."""
+    """What a caller may do; each level includes the ones below."""
 
     NONE = 0
     READ = 1
@@ -35,7 +35,7 @@ _ACCESS = {"read": Access.READ, "write": Access.WRITE}
 
 @dataclass(frozen=True)
 class Tokens:
-    """All tokens there are, with what each allows. None: everybody may do everything."""
+    """All tokens with what each allows. Without tokens everybody may do everything."""
 
     known: tuple[tuple[str, Access], ...] = ()
 
@@ -52,7 +52,7 @@ class Tokens:
         return self._greatest(given or "", lambda token: token)
 
     def session(self, token: str, now: float | None = None) -> str:
-        """What a browser that showed this token keeps in a cookie."""
+        """The cookie of a browser that logged in with this token."""
         until = str(round((now or time.time()) + SESSION_SECONDS))
         return f"{until}.{_signed(token, until)}"
 
@@ -68,7 +68,7 @@ class Tokens:
         return self._greatest(signature, lambda token: _signed(token, until))
 
     def _greatest(self, given: str, expected: Callable[[str], str]) -> Access:
-        """Every token is looked at, whichever fits, so that time tells nothing."""
+        """The highest access; all tokens are compared, so that timing reveals nothing."""
         found = Access.NONE
         for token, access in self.known:
             fits = _equal(given, expected(token))
@@ -117,7 +117,7 @@ def _checked(found: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, Acces
     for kind, token, place in found:
         if len(token) < SHORTEST or not token.isascii():
             raise UsageError(
-                f"{place}: a token has at least {SHORTEST} ASCII characters; make one with: "
+                f"{place}: a token needs at least {SHORTEST} ASCII characters; create one with: "
                 "openssl rand -hex 32"
             )
         yield token, _ACCESS[kind]

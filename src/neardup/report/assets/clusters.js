@@ -1,6 +1,6 @@
-// The list of clusters. Columns come as arrays: a cluster's pages stand one after another.
+// The list of clusters. Columns are arrays in which the pages of a cluster follow each other.
 
-// A text that was written against another: see `against` in listing.py.
+// A text stored as its difference from another: see `against` in listing.py.
 function whole(text, other) {
   if (text === null) return other;
   if (typeof text === "string") return text;
@@ -76,7 +76,7 @@ const clusters = (() => {
   function description(cluster) {
     const lowest = least(cluster);
     return [plural(sizes[cluster], "page"), hosts[cluster] ? `on ${plural(hosts[cluster], "host")}` : "",
-      `${size(saved[cluster])} saved`, lowest < 1 ? `similarity from ${fixed(lowest)}` : "all alike",
+      `${size(saved[cluster])} saved`, lowest < 1 ? `similarity from ${fixed(lowest)}` : "all identical",
     ].filter(Boolean).join(" · ");
   }
 
@@ -85,7 +85,7 @@ const clusters = (() => {
     const more = element("button", { type: "button" });
     const box = element("div", { class: "members" },
       element("table", {}, element("caption", { class: "visually-hidden" }, "Pages of this cluster"),
-        element("thead", {}, element("tr", {}, ...["Page", "To the kept page", "Similarity", "Size",
+        element("thead", {}, element("tr", {}, ...["Page", "Relation to the kept page", "Similarity", "Size",
           "Texts"].map((heading) => element("th", { scope: "col" }, heading)))), body), more);
     let shown = 0;
 
@@ -98,7 +98,7 @@ const clusters = (() => {
       const unlisted = sizes[cluster] - count[cluster];
       if (more.hidden && unlisted) {
         box.append(element("p", { class: "note" },
-          `and ${plural(unlisted, "page")} more, listed in the table of clusters beside this report`));
+          `${plural(unlisted, "more page")} in the clusters table next to this report`));
       }
     }
     more.addEventListener("click", showMore);

@@ -82,7 +82,7 @@ const pairs = (() => {
     return {
       same: "A and B have the same text", near: "A and B are nearly the same",
       contains: "A contains B", contained: "A is contained in B", overlap: "A and B overlap",
-      different: "A and B are different pages", undecided: "Too little text to tell A and B",
+      different: "A and B are different pages", undecided: "Too little text to compare A and B",
     }[relation] || relation;
   }
 
@@ -113,14 +113,14 @@ const pairs = (() => {
       element("h2", {}, element("span", { class: "side" }, side), named(page.title, page.id)),
       element("p", {}, names(page.id, page.url)),
       element("p", { class: "note" }, `${size(page.bytes)} · ${plural(page.characters, "character")} of text`,
-        page.cluster < 0 ? " · stands alone or is not listed"
+        page.cluster < 0 ? " · not in a listed cluster"
           : [" · ", element("a", { href: `#cluster-${page.cluster}` }, "its cluster")]));
   }
 
   function drawTexts(pair) {
     if (pair.rows === null) {
-      return [element("p", { class: "empty" }, "The two texts are not in this file: it holds a "
-        + "bounded number of them, and none of pages from an earlier run.")];
+      return [element("p", { class: "empty" }, "These texts are not in this file: it holds a "
+        + "limited number of texts, and none from earlier runs.")];
     }
     const box = element("input", { type: "checkbox", id: "only-differences" });
     const texts = element("div", { class: "texts", role: "group", "aria-label": "The two texts" },
@@ -137,7 +137,7 @@ const pairs = (() => {
         element("label", {}, box, "Only the differences")),
       texts,
       cut ? element("p", { class: "note" }, `Only the first ${number(CUT_AT)} characters of each `
-        + "text are compared here; the verdict is on the whole.") : null,
+        + "text are compared here; the verdict is based on the full texts.") : null,
     ];
   }
 
@@ -146,7 +146,7 @@ const pairs = (() => {
   function drawRow(row) {
     if (typeof row === "number") {
       return element("div", { class: "row gap" }, element("p", {},
-        `${plural(row, "character")} in common, left out`));
+        `${plural(row, "shared character")} omitted`));
     }
     const runs = typeof row === "string" ? [[SHARED, row]] : row;
     const only = (...kinds) => runs.every(([part]) => kinds.includes(part));
@@ -163,7 +163,7 @@ const pairs = (() => {
         : element(run[0] === WRITTEN ? "u" : name, {}, text(run)))));
   }
 
-  // Where the shared and the differing parts are in each text, at a glance.
+  // A map of the shared and the differing parts of each text.
   function drawMap(rows) {
     return element("div", { class: "map", "aria-hidden": "true" }, ...[["A", LEFT], ["B", RIGHT]].map(
       ([side, own]) => {
@@ -189,7 +189,7 @@ const pairs = (() => {
   return {
     start,
     drawPair,
-    // A joined pair with this page in it, best the one with the kept page.
+    // A joined pair with this page, preferably the one with the kept page.
     withPage(id, kept) {
       const found = ofPage.get(id) || [];
       return found.find((at) => [data.pairs[at].a.id, data.pairs[at].b.id].includes(kept)) ?? found[0];

@@ -1,4 +1,4 @@
-// Elements, numbers and words. Text of pages only ever becomes a text node.
+// Elements, numbers and words. Text of pages is only ever added as text nodes.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
@@ -54,7 +54,7 @@ const WORDS = {
 };
 const tag = (relation) => element("span", { class: `tag ${relation}` }, WORDS[relation] || relation);
 
-// An address is a link only if it is one of the web and nothing in it was cut or made visible.
+// Only http and https URLs become links, and only if nothing in them was cut or made visible.
 function address(url) {
   if (!url) return null;
   const safe = /^https?:\/\/[^\s⟨…\u2400-\u2421]+$/i.test(url);
@@ -63,7 +63,7 @@ function address(url) {
   return element("a", link, element("bdi", {}, url));
 }
 
-// A page's id and URL, once when they are one.
+// A page's id and URL, or one of them if they are the same.
 function names(id, url) {
   const isAddress = url === id || url === `http://${id}` || url === `https://${id}`;
   const plain = isAddress && /^https?:/i.test(url) ? null : element("bdi", { class: "id" }, id);
@@ -72,7 +72,7 @@ function names(id, url) {
 
 const named = (title, id) => element("bdi", { class: "title" }, title || id);
 
-// A list in portions: `draw` makes one entry, `matches` are the numbers of the entries to show.
+// A list shown in pages: `draw` makes one entry, `matches` are the numbers of the entries to show.
 function paged(list, pager, status, word, draw) {
   let matches = [];
   let first = 0;
@@ -85,7 +85,7 @@ function paged(list, pager, status, word, draw) {
       : `${plural(matches.length, word)}${matches.length > PAGE_LENGTH
         ? `, ${number(first + 1)} to ${number(last)} shown` : ""}`;
     pager.replaceChildren(...(matches.length > PAGE_LENGTH
-      ? [turn("Earlier", -PAGE_LENGTH, first > 0), turn("Later", PAGE_LENGTH, last < matches.length)]
+      ? [turn("Previous", -PAGE_LENGTH, first > 0), turn("Next", PAGE_LENGTH, last < matches.length)]
       : []));
   }
 
@@ -121,7 +121,7 @@ function paged(list, pager, status, word, draw) {
   };
 }
 
-// Typing does not wait for the list.
+// Wait for a pause in typing before filtering.
 function soon(action) {
   let timer = 0;
   return () => {

@@ -1,4 +1,4 @@
-// Which view is shown follows the address after the #, so that back and forward work.
+// The fragment of the URL decides which view is shown, so that back and forward work.
 
 const VIEWS = ["overview", "clusters", "pairs", "pair"];
 const viewOf = (name) => byId(`view-${name}`);

@@ -1,39 +1,51 @@
-"""/v1/clusters: pages that are one page to a reader."""
+"""/v1/clusters, pages a reader would consider the same, and /v1/feedback, decisions by people."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
-from neardup.index import Index
-from neardup.index.contents import Sort
-from neardup.service.api import problems
-from neardup.service.problems import not_found
-from neardup.service.records import ClusterList, ClusterOut, as_time, plain_id
-from neardup.service.service import READER, Running
+from neardup.index import Feedback, Index
+from neardup.index.contents import Sort, word_on
+from neardup.pages.fields import format_time
+from neardup.service.problems import Problem, not_found, problem_responses
+from neardup.service.records import (
+    LONGEST_ID,
+    ClusterList,
+    ClusterOut,
+    FeedbackIn,
+    as_time,
+    plain_id,
+)
+from neardup.service.service import READER, WRITER, Running
 
-router = APIRouter(prefix="/v1/clusters", tags=["clusters"], dependencies=[READER])
+router = APIRouter(prefix="/v1")
 
 FARTHEST = 1_000_000_000
-LONGEST_HISTORY = 1_000  # events, the last ones
-Skip = Annotated[int, Query(ge=0, le=FARTHEST, description="how many to leave out")]
-Most = Annotated[int, Query(ge=1, le=1_000, description="how many to give")]
+LONGEST_HISTORY = 1_000  # the latest events
+Skip = Annotated[int, Query(ge=0, le=FARTHEST, description="how many to skip")]
+Most = Annotated[int, Query(ge=1, le=1_000, description="how many to return")]
+PairId = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
-@router.get("", responses=problems())
+@router.get("/clusters", tags=["clusters"], responses=problem_responses(), dependencies=[READER])
 async def list_clusters(
     service: Running,
-    smallest: Annotated[int, Query(ge=1, le=FARTHEST, description="pages at least")] = 2,
-    host: Annotated[str, Query(description="with a page of this host", max_length=300)] = "",
-    search: Annotated[str, Query(description="in ids and titles", max_length=300)] = "",
-    since: Annotated[str | None, Query(description="changed since, ISO 8601")] = None,
-    sort: Annotated[Sort, Query(description="greatest or newest first")] = "size",
+    smallest: Annotated[int, Query(ge=1, le=FARTHEST, description="the least number of pages")] = 2,
+    host: Annotated[str, Query(description="with a page on this host", max_length=300)] = "",
+    search: Annotated[str, Query(description="words in ids and titles", max_length=300)] = "",
+    since: Annotated[str | None, Query(description="changed since this time, ISO 8601")] = None,
+    sort: Annotated[Sort, Query(description="by size, last change or age")] = "size",
     skip: Skip = 0,
     most: Most = 50,
 ) -> ClusterList:
-    """Clusters, the greatest or newest first."""
-    found = await service.workers.read(
+    """List clusters, the largest or newest first."""
+    clusters = await service.workers.read(
         service.index.list_clusters,
         smallest=smallest,
         host=plain_id(host),
@@ -43,24 +55,26 @@ async def list_clusters(
         skip=skip,
         most=most + 1,
     )
-    return ClusterList(clusters=found[:most], next=skip + most if len(found) > most else None)
+    return ClusterList(clusters=clusters[:most], next=skip + most if len(clusters) > most else None)
 
 
-@router.get("/{name}", responses=problems(404))
-async def show(
+@router.get(
+    "/clusters/{name}", tags=["clusters"], responses=problem_responses(404), dependencies=[READER]
+)
+async def show_cluster(
     service: Running,
     name: Annotated[str, Path(max_length=30)],
     skip: Skip = 0,
     most: Most = 100,
 ) -> ClusterOut:
-    """A cluster with its pages; by its old name also one that it has become part of."""
+    """Get a cluster with its pages. A name from before a merge finds the merged cluster."""
     return await service.workers.read(_cluster, service.index, name, skip, most)
 
 
 def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
     members = index.members(name)
     if not members:
-        raise not_found("there is no cluster of that name in the index")
+        raise not_found("no cluster with that name in the index")
     now = members[0].cluster
     return ClusterOut(
         name=now,
@@ -70,3 +84,115 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
         next=skip + most if len(members) > skip + most else None,
         history=index.history(now)[-LONGEST_HISTORY:],
     )
+
+
+@router.post(
+    "/feedback",
+    tags=["feedback"],
+    responses=problem_responses(404, 408, 413, 415),
+    dependencies=[WRITER],
+)
+async def give(service: Running, feedback: FeedbackIn) -> Feedback:
+    """Mark two stored pages as duplicates or as different. This overrides the method."""
+    return await service.workers.write(
+        give_feedback,
+        service.index,
+        feedback.a,
+        feedback.b,
+        feedback.duplicate,
+        feedback.note,
+    )
+
+
+def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> Feedback:
+    """Save the feedback and return it as it is stored."""
+    a, b = sorted((plain_id(a), plain_id(b)))
+    if a == b:
+        raise Problem(422, "one-page", "feedback needs two different pages")
+    if any(index.page(each) is None for each in (a, b)):
+        raise not_found("both pages must be in the index")
+    index.give_feedback(a, b, duplicate=duplicate, note=plain_id(note))
+    stored = word_on(index.store, a, b)
+    assert stored is not None
+    return stored
+
+
+@router.delete(
+    "/feedback",
+    tags=["feedback"],
+    status_code=204,
+    responses=problem_responses(404),
+    dependencies=[WRITER],
+)
+async def take_back(service: Running, a: PairId, b: PairId) -> None:
+    """Withdraw the feedback on a pair, so that the method decides again."""
+    withdrawn = await service.workers.write(
+        service.index.take_back_feedback, plain_id(a), plain_id(b)
+    )
+    if not withdrawn:
+        raise not_found("no feedback on this pair")
+
+
+@router.get("/feedback", tags=["feedback"], responses=problem_responses(), dependencies=[READER])
+async def list_feedback(service: Running) -> list[Feedback]:
+    """List all feedback, oldest first."""
+    return await service.workers.read(service.index.feedback)
+
+
+@router.get(
+    "/feedback/pairs.csv",
+    tags=["feedback"],
+    responses=problem_responses(),
+    dependencies=[READER],
+    response_class=Response,
+)
+async def download_pairs(service: Running) -> Response:
+    """Download the labelled pairs (a, b, label) for `neardup tune` and `neardup evaluate`."""
+    feedback = await service.workers.read(service.index.feedback)
+    return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
+
+
+@router.get(
+    "/feedback/pages.jsonl",
+    tags=["feedback"],
+    responses=problem_responses(),
+    dependencies=[READER],
+    response_class=Response,
+)
+async def download_pages(service: Running) -> Response:
+    """Download the texts of those pages; with the pairs they make a labelled set."""
+    content = await service.workers.read(labelled_pages, service.index)
+    return download(content, "application/x-ndjson", "pages.jsonl")
+
+
+def download(content: str, media_type: str, name: str) -> Response:
+    """A file that a browser saves instead of showing it."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def labelled_pairs(feedback: list[Feedback]) -> str:
+    """A CSV with a, b and label (duplicate or different)."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["a", "b", "label"])
+    for each in feedback:
+        writer.writerow([each.a, each.b, "duplicate" if each.duplicate else "different"])
+    return file.getvalue()
+
+
+def labelled_pages(index: Index) -> str:
+    """A line of JSON for each page with feedback whose text is kept."""
+    ids = sorted({id_ for pair in index.feedback() for id_ in (pair.a, pair.b)})
+    return "".join(_page_lines(index, ids))
+
+
+def _page_lines(index: Index, ids: list[str]) -> Iterator[str]:
+    for id_ in ids:
+        page = index.text(id_)
+        if page is None:
+            continue
+        fields = {"id": page.id, "url": page.url, "title": page.title, "text": page.text}
+        if page.time is not None:
+            fields["time"] = format_time(page.time)
+        yield json.dumps(fields, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""/v1/pages: add pages, ask about them, look at one, forget one."""
+"""/v1/pages: add pages, query them without adding, get one, remove one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
 from neardup.pages.fields import parse_time
-from neardup.service.api import problems
-from neardup.service.problems import Problem, not_found
+from neardup.service.problems import Problem, not_found, problem_responses
 from neardup.service.records import (
     BODY,
     LONGEST_ID,
@@ -30,11 +29,12 @@ from neardup.service.tokens import Access
 
 router = APIRouter(prefix="/v1/pages", tags=["pages"])
 
+NO_PAGE = "no page with that id in the index"
 LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 PageId = Annotated[
-    str, Path(description="percent-encoded, slashes too", min_length=1, max_length=LONGEST_ID)
+    str, Path(description="percent-encoded, including slashes", min_length=1, max_length=LONGEST_ID)
 ]
-_LINES_SCHEMA = {"type": "string", "description": "a page a line, as in application/json"}
+_LINES_SCHEMA = {"type": "string", "description": "one page per line, each as in application/json"}
 _REQUEST_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -48,10 +48,10 @@ _REQUEST_BODY: dict[str, Any] = {
 }
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "the answer; for lines, a line an answer or `Skipped`, in their order",
+        "description": "The answer; for NDJSON a line per page, an answer or `Skipped`, in order.",
         "content": {LINES[0]: {"schema": {"type": "string"}}},
     },
-    **problems(408, 413, 415),
+    **problem_responses(408, 413, 415),
 }
 
 
@@ -63,18 +63,18 @@ async def add(
     url: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",
     id: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",  # noqa: A002
     time: Annotated[str | None, Query(description="of a raw page, ISO 8601")] = None,
-    dry_run: Annotated[bool, Query(description="only ask; needs no right to write")] = False,
+    dry_run: Annotated[bool, Query(description="store nothing; read access is enough")] = False,
 ) -> Response:
-    """Add a page or many, and say of each whether it is new or a copy, and of what.
+    """Add one page or many, and report whether each is new or a duplicate, and of what.
 
-    A page whose id is known is the same page: with the same content nothing changes, with other
-    content it takes the place of the earlier one. When the answer is there, the page is stored.
+    A page with a known id is the same page: with the same content nothing changes, with new content
+    it replaces the earlier version. Once the answer arrives, the page is stored.
     """
     demand(caller, Access.READ if dry_run else Access.WRITE)
     kind, charset = _content_type(request)
     if kind in LINES:
-        given = pages_from_lines(await request.body(), service.settings.limits)
-        return await _answer_lines(service, given, dry_run)
+        lines = pages_from_lines(await request.body(), service.settings.limits)
+        return await _answer_lines(service, lines, dry_run)
     if kind in ("text/html", "text/plain"):
         body = await request.body()
         page = _raw_page(service, body, kind == "text/html", charset, id, url, time)
@@ -118,22 +118,26 @@ def _raw_page(
     if not body:
         raise Problem(422, "empty", "the content is empty")
     if len(body) > service.settings.limits.page_bytes:
-        raise Problem(413, "too-large", f"above {service.settings.limits.page_bytes:,} bytes")
+        raise Problem(
+            413, "too-large", f"at most {service.settings.limits.page_bytes:,} bytes per page"
+        )
     when = parse_time(time)
     return RawPage(id_ or url, body, is_html, Source(BODY), url, time=when, charset=charset)
 
 
 async def _answer_lines(
-    service: Service, given: Sequence[RawPage | Skipped], dry_run: bool
+    service: Service, lines: Sequence[RawPage | Skipped], dry_run: bool
 ) -> Response:
     most = service.settings.batch_pages
-    if len(given) > most:
-        raise Problem(413, "too-many", f"a request may hold {most:,} pages")
-    pages = [each for each in given if isinstance(each, RawPage)]
+    if len(lines) > most:
+        raise Problem(413, "too-many", f"at most {most:,} pages per request")
+    pages = [each for each in lines if isinstance(each, RawPage)]
     answers = iter(await _answer(service, pages, dry_run))
-    service.metrics.pages.labels("skipped").inc(len(given) - len(pages))
-    lines = [answer_line(next(answers) if isinstance(each, RawPage) else each) for each in given]
-    return Response(b"".join(line + b"\n" for line in lines), media_type=LINES[0])
+    service.metrics.pages.labels("skipped").inc(len(lines) - len(pages))
+    content = [
+        answer_line(next(answers) if isinstance(each, RawPage) else each) + b"\n" for each in lines
+    ]
+    return Response(b"".join(content), media_type=LINES[0])
 
 
 async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list[Answer]:
@@ -151,28 +155,30 @@ async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list
 @router.get(
     "/{id:path}",
     response_model_exclude_none=False,
-    responses=problems(404),
+    responses=problem_responses(404),
     dependencies=[READER],
 )
-async def show(
+async def show_page(
     service: Running,
     id: PageId,  # noqa: A002
-    text: Annotated[bool, Query(description="with its text")] = False,
+    text: Annotated[bool, Query(description="include the text")] = False,
 ) -> PageOut:
-    """A page that is stored."""
+    """Get a stored page."""
     return await service.workers.read(_stored, service.index, plain_id(id), text)
 
 
 def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
     page = index.page(id_)
     if page is None:
-        raise not_found("there is no page of that id in the index")
+        raise not_found(NO_PAGE)
     content = index.text(id_) if with_text else None
     return PageOut(page=page, text=content.text if content else None)
 
 
-@router.delete("/{id:path}", status_code=204, responses=problems(404), dependencies=[WRITER])
-async def forget(service: Running, id: PageId) -> None:  # noqa: A002
-    """Forget a page; its cluster is looked at again."""
+@router.delete(
+    "/{id:path}", status_code=204, responses=problem_responses(404), dependencies=[WRITER]
+)
+async def remove(service: Running, id: PageId) -> None:  # noqa: A002
+    """Remove a page from the index; the rest of its cluster is judged again."""
     if not await service.workers.write(service.index.remove, plain_id(id)):
-        raise not_found("there is no page of that id in the index")
+        raise not_found(NO_PAGE)

@@ -1,4 +1,4 @@
-"""Counts for people, and the routes that machines watch."""
+"""/v1/stats, and the routes for monitoring: /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from neardup.errors import StoreError
 from neardup.index import Index
-from neardup.service.api import problems
-from neardup.service.problems import busy
+from neardup.service.problems import busy, problem_responses
 from neardup.service.records import State, StatsOut
 from neardup.service.service import READER, Running
 
@@ -20,12 +19,12 @@ router = APIRouter(tags=["status"])
 READY_SECONDS = 5.0
 
 
-@router.get("/v1/stats", responses=problems(), dependencies=[READER])
+@router.get("/v1/stats", responses=problem_responses(), dependencies=[READER])
 async def stats(
     service: Running,
-    sizes: Annotated[bool, Query(description="with bytes by part, which takes longer")] = False,
+    sizes: Annotated[bool, Query(description="include the bytes per table (slower)")] = False,
 ) -> StatsOut:
-    """Counts over the whole index."""
+    """Get counts over the whole index."""
     return await service.workers.read(_stats, service.index, sizes)
 
 
@@ -36,13 +35,13 @@ def _stats(index: Index, with_sizes: bool) -> StatsOut:
 
 @router.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
 async def healthy() -> State:
-    """The process is up."""
+    """Whether the process is up."""
     return State(status="ok")
 
 
 @router.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
 async def ready(service: Running) -> State:
-    """The store answers."""
+    """Whether the store answers."""
     try:
         look = asyncio.to_thread(service.index.page, "")
         await asyncio.wait_for(look, READY_SECONDS)

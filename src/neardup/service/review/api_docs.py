@@ -1,4 +1,4 @@
-"""/docs: the API for people to read, made from its OpenAPI description."""
+"""/docs: the documentation of the API, made from its OpenAPI description."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ async def docs(visit: AnyVisit) -> Response:
 def _parameter(described: dict[str, Any]) -> dict[str, str]:
     schema = described["schema"]
     default = schema.get("default")
-    told = _type(schema) + (f", {default}" if default not in (None, "") else "")
-    return {"name": described["name"], "type": told, "about": described.get("description", "")}
+    type_ = _type(schema) + (f", default {default}" if default not in (None, "") else "")
+    return {"name": described["name"], "type": type_, "about": described.get("description", "")}
 
 
 def _body(operation: dict[str, Any]) -> list[str]:

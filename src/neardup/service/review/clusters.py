@@ -1,4 +1,4 @@
-"""The list of clusters, and one cluster with its pages and why they belong."""
+"""The list of clusters, a cluster with the reason each page belongs to it, and a stored page."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from neardup.index import Answer, Event, Feedback, Index, StoredPage
 from neardup.index.contents import Sort, reasons, said_within
+from neardup.service.api.pages import NO_PAGE
 from neardup.service.problems import not_found
-from neardup.service.records import as_time, plain_id
-from neardup.service.review.rendering import render
-from neardup.service.review.visits import ReadingVisit
+from neardup.service.records import LONGEST_ID, as_time, plain_id
+from neardup.service.review.rendering import page_path, render
+from neardup.service.review.visits import ReadingVisit, WritingVisit
 
 router = APIRouter()
 AT_ONCE = 50
 FARTHEST = 1_000_000_000
+LONGEST_TEXT = 20_000  # characters that are shown
 Skip = Annotated[int, Query(ge=0, le=FARTHEST)]
 Text = Annotated[str, Query(max_length=300)]
 
@@ -33,8 +35,8 @@ async def list_clusters(
     sort: Sort = "size",
     skip: Skip = 0,
 ) -> Response:
-    """Clusters that fit, some at a time."""
-    found = await visit.service.workers.read(
+    """The clusters that match, some at a time."""
+    clusters = await visit.service.workers.read(
         visit.service.index.list_clusters,
         smallest=smallest,
         host=plain_id(host).strip().lower(),
@@ -44,22 +46,22 @@ async def list_clusters(
         skip=skip,
         most=AT_ONCE + 1,
     )
-    asked = {"search": search, "host": host, "smallest": smallest, "since": since, "sort": sort}
+    query = {"search": search, "host": host, "smallest": smallest, "since": since, "sort": sort}
+    previous = f"/clusters?{urlencode({**query, 'skip': max(skip - AT_ONCE, 0)})}"
+    following = f"/clusters?{urlencode({**query, 'skip': skip + AT_ONCE})}"
     return render(
         visit,
         "clusters.html",
-        clusters=found[:AT_ONCE],
-        asked=asked,
+        clusters=clusters[:AT_ONCE],
+        query=query,
         skip=skip,
-        earlier=f"/clusters?{urlencode({**asked, 'skip': max(skip - AT_ONCE, 0)})}" if skip else "",
-        later=f"/clusters?{urlencode({**asked, 'skip': skip + AT_ONCE})}"
-        if len(found) > AT_ONCE
-        else "",
+        previous=previous if skip else "",
+        next=following if len(clusters) > AT_ONCE else "",
     )
 
 
 @dataclass(frozen=True)
-class Shown:
+class ClusterView:
     """A cluster as its page shows it."""
 
     name: str
@@ -67,42 +69,80 @@ class Shown:
     kept: StoredPage
     members: list[StoredPage]
     reasons: dict[str, Answer]
-    said: list[Feedback]
+    feedback: list[Feedback]
     history: list[Event]
 
 
 @router.get("/clusters/{name}")
-async def show(
+async def show_cluster(
     visit: ReadingVisit, name: Annotated[str, Path(max_length=30)], skip: Skip = 0
 ) -> Response:
     """A cluster with its pages, some at a time."""
-    found = await visit.service.workers.read(look_at, visit.service.index, name, skip)
+    cluster = await visit.service.workers.read(_cluster, visit.service.index, name, skip)
     last = skip + AT_ONCE
     return render(
         visit,
         "cluster.html",
-        cluster=found,
-        asked=name,
-        skip=skip,
-        earlier=f"/clusters/{found.name}?skip={max(skip - AT_ONCE, 0)}" if skip else "",
-        later=f"/clusters/{found.name}?skip={last}" if found.size > last else "",
+        cluster=cluster,
+        old_name=name if name != cluster.name else "",
+        previous=f"/clusters/{cluster.name}?skip={max(skip - AT_ONCE, 0)}" if skip else "",
+        next=f"/clusters/{cluster.name}?skip={last}" if cluster.size > last else "",
     )
 
 
-def look_at(index: Index, name: str, skip: int) -> Shown:
-    """The cluster of that name, with the reasons of the members shown."""
+def _cluster(index: Index, name: str, skip: int) -> ClusterView:
     members = index.members(name)
     if not members:
-        raise not_found("there is no cluster of that name")
+        raise not_found("no cluster with that name")
     shown = members[skip : skip + AT_ONCE]
     ids = [member.id for member in shown]
-    now = members[0].cluster
-    return Shown(
-        now,
+    current_name = members[0].cluster
+    return ClusterView(
+        current_name,
         len(members),
         members[0],
         shown,
         index.store.read(lambda session: reasons(index.method, session, ids)),
         index.store.read(lambda session: said_within(session, [page.id for page in members])),
-        index.history(now)[-AT_ONCE:],
+        index.history(current_name)[-AT_ONCE:],
     )
+
+
+@router.get("/pages")
+async def find_page(
+    visit: ReadingVisit,
+    id: Annotated[str, Query(max_length=LONGEST_ID)] = "",  # noqa: A002
+) -> Response:
+    """From a form with an id to the page."""
+    return RedirectResponse(page_path(id.strip()) if id.strip() else "/", 303)
+
+
+@router.get("/pages/{id:path}")
+async def show_page(
+    visit: ReadingVisit,
+    id: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)],  # noqa: A002
+) -> Response:
+    """A stored page: what is known about it, and its text."""
+    page, reason, text = await visit.service.workers.read(_page, visit.service.index, plain_id(id))
+    return render(visit, "page.html", page=page, reason=reason, text=text, longest=LONGEST_TEXT)
+
+
+def _page(index: Index, id_: str) -> tuple[StoredPage, Answer, str | None]:
+    """The page, why it is in its cluster, and its text if the store keeps texts."""
+    page = index.page(id_)
+    if page is None:
+        raise not_found(NO_PAGE)
+    why = index.store.read(lambda session: reasons(index.method, session, [id_]))
+    content = index.text(id_)
+    return page, why[id_], content.text if content else None
+
+
+@router.post("/remove")
+async def remove(visit: WritingVisit) -> Response:
+    """Remove a page from the index, then show the clusters."""
+    id_ = (await visit.form()).get("id")
+    if not isinstance(id_, str):
+        raise not_found(NO_PAGE)
+    if not await visit.service.workers.write(visit.service.index.remove, plain_id(id_)):
+        raise not_found(NO_PAGE)
+    return RedirectResponse("/clusters", 303)

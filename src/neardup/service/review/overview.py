@@ -16,7 +16,7 @@ from neardup.service.review.rendering import RELATIONS, render
 from neardup.service.review.visits import ReadingVisit, Visit
 
 router = APIRouter()
-FRESH_SECONDS = 20.0  # counts over all pages are taken this seldom
+FRESH_SECONDS = 20.0  # counts over all pages are cached this long
 NEWEST = 8
 
 
@@ -30,21 +30,21 @@ class Findings:
     newest: list[ClusterSummary]
 
 
-class Kept:
-    """Findings that are looked at again while they are fresh."""
+class FindingsCache:
+    """Findings that are reused while they are fresh."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._lock = Lock()
-        self._found: Findings | None = None
+        self._findings: Findings | None = None
         self._at = 0.0
 
     def findings(self) -> Findings:
-        """What the index holds, as it was at most some seconds ago."""
+        """What the index holds, at most `FRESH_SECONDS` old."""
         with self._lock:
-            if self._found is None or time.monotonic() - self._at > FRESH_SECONDS:
-                self._found, self._at = _find(self._index), time.monotonic()
-            return self._found
+            if self._findings is None or time.monotonic() - self._at > FRESH_SECONDS:
+                self._findings, self._at = _find(self._index), time.monotonic()
+            return self._findings
 
 
 def _find(index: Index) -> Findings:
@@ -59,14 +59,14 @@ def _find(index: Index) -> Findings:
 @router.get("/")
 async def overview(visit: ReadingVisit) -> Response:
     """What the index holds."""
-    kept: Kept = visit.request.app.state.kept
-    found = await visit.service.workers.read(kept.findings)
+    cache: FindingsCache = visit.request.app.state.findings
+    findings = await visit.service.workers.read(cache.findings)
     return render(
         visit,
         "overview.html",
-        found=found,
+        findings=findings,
         method=visit.service.index.method.name,
-        relations=_relation_bars(visit, found.stats),
+        relations=_relation_bars(visit, findings.stats),
     )
 
 

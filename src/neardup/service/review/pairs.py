@@ -1,74 +1,304 @@
-"""Two stored pages side by side, with the verdict on them and what people say of it."""
+"""Two pages next to each other: stored pairs, the form for any two pages, and feedback on pairs.
+
+A pair is shown with the verdict, its evidence, the feedback on it and both texts, in rows of what
+they share and where they differ.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import RedirectResponse, Response
 
 from neardup.index import Feedback, Index, StoredPage
 from neardup.index.contents import word_on
-from neardup.model import Verdict
-from neardup.service.comparing import ALL, compare
+from neardup.model import RawPage, Source, Verdict
+from neardup.pages.fields import to_bytes
+from neardup.pages.urls import host
+from neardup.report.difference import Part, Row, difference
+from neardup.report.listing import LONGEST_SHARED, LONGEST_TEXT
+from neardup.report.templates import shortened, visible
+from neardup.service.api.clusters import (
+    download,
+    give_feedback,
+    labelled_pages,
+    labelled_pairs,
+)
+from neardup.service.api.comparison import ALL, Comparison, Side, compare
 from neardup.service.problems import Problem, not_found
-from neardup.service.records import LONGEST_ID, plain_id
-from neardup.service.review.evidence import told
-from neardup.service.review.rendering import render
-from neardup.service.review.side_by_side import SideBySide, side_by_side
-from neardup.service.review.visits import ReadingVisit
+from neardup.service.records import BODY, LONGEST_ID, plain_id
+from neardup.service.review.rendering import pair_path, render
+from neardup.service.review.visits import ReadingVisit, Visit, WritingVisit
 
 router = APIRouter()
+LONGEST_NOTE = 2_000
+LONGEST_EVIDENCE = 600  # characters of one entry
+LISTED_FEEDBACK = 500
 Id = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A pair as its page shows it."""
+class PairView:
+    """A stored pair as its page shows it."""
 
     a: StoredPage
     b: StoredPage
     verdict: Verdict
-    said: Feedback | None
+    feedback: Feedback | None
     texts: SideBySide | None
     all_verdicts: dict[str, Verdict]
 
 
 @router.get("/pair")
-async def show(
+async def show_pair(
     visit: ReadingVisit,
     a: Id,
     b: Id,
     methods: Annotated[str, Query(max_length=10)] = "",
     done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
-    """Two pages, what they share, and the verdict."""
+    """Two stored pages, what they share, and the verdict."""
     ids = plain_id(a), plain_id(b)
-    found = await visit.service.workers.read(_look_at, visit.service.index, *ids, methods == ALL)
+    pair = await visit.service.workers.read(_pair, visit.service.index, *ids, methods == ALL)
     return render(
         visit,
         "pair.html",
-        pair=found,
+        pair=pair,
         method=visit.service.index.method.name,
-        evidence=told(found.verdict.evidence, visit.translate),
+        evidence=_evidence(pair.verdict.evidence, visit.translate),
         done=done,
     )
 
 
-def _look_at(index: Index, a: str, b: str, with_all: bool) -> Shown:
+def _pair(index: Index, a: str, b: str, with_all: bool) -> PairView:
     if a == b:
-        raise Problem(422, "one-page", "a pair is two pages, not one and the same")
+        raise Problem(422, "one-page", "a pair needs two different pages")
     pages = index.page(a), index.page(b)
     if pages[0] is None or pages[1] is None:
         raise not_found("both pages must be in the index")
     left, right = index.text(a), index.text(b)
-    kept = left is not None and right is not None
-    return Shown(
+    has_texts = left is not None and right is not None
+    return PairView(
         pages[0],
         pages[1],
         index.explain(a, b),
         word_on(index.store, a, b),
         side_by_side(left.text, right.text) if left and right else None,
-        compare(index, a, b, ALL).verdicts if with_all and kept else {},
+        compare(index, a, b, ALL).verdicts if with_all and has_texts else {},
     )
+
+
+def _evidence(evidence: Mapping[str, Any], translate: Callable[..., str]) -> list[tuple[str, str]]:
+    """Each entry as text, short ones first; without the reason, which the page shows above."""
+    entries = [
+        (visible(name.replace("_", " ")), shortened(_text(value, translate), LONGEST_EVIDENCE))
+        for name, value in evidence.items()
+        if name != "why"
+    ]
+    return sorted(entries, key=lambda entry: len(entry[1]) > 40)
+
+
+def _text(value: Any, translate: Callable[..., str]) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return translate("yes") if value else translate("no")
+        case float():
+            return f"{value:.4g}"
+        case int():
+            return f"{value:,}"
+        case Mapping():
+            return ", ".join(f"{name}: {_text(each, translate)}" for name, each in value.items())
+        case list():
+            return ", ".join(_text(each, translate) for each in value) or "–"
+    return str(value)
+
+
+# Texts side by side
+
+Cell = list[tuple[str, str]]  # the element that marks a run, and its text
+_LEFT = {Part.SHARED: "", Part.WRITTEN: "u", Part.LEFT: "del"}
+_RIGHT = {Part.SHARED: "", Part.WRITTEN: "u", Part.RIGHT: "ins"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the two columns, or with `omitted` the number of characters not shown."""
+
+    kind: str
+    left: Cell
+    right: Cell
+    omitted: int = 0
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The two texts; `is_cut` when they are longer than what is compared here."""
+
+    lines: list[Line]
+    is_cut: bool
+    longest: int = LONGEST_TEXT
+
+
+def side_by_side(left: str, right: str) -> SideBySide:
+    """The difference between the beginnings of two texts."""
+    rows = difference(visible(left[:LONGEST_TEXT]), visible(right[:LONGEST_TEXT]))
+    lines = [line for row in rows for line in _lines(row)]
+    return SideBySide(lines, max(len(left), len(right)) > LONGEST_TEXT)
+
+
+def _lines(row: Row) -> Iterator[Line]:
+    parts = {run.part for run in row}
+    if parts == {Part.SHARED} and len(row) == 1 and row[0].left == row[0].right:
+        yield from _shared_lines(row[0].left)
+        return
+    kind = "agrees" if parts <= {Part.SHARED, Part.WRITTEN} else ""
+    left = [(_LEFT[run.part], run.left) for run in row if run.part in _LEFT]
+    right = [(_RIGHT[run.part], run.right) for run in row if run.part in _RIGHT]
+    yield Line(kind, left, right)
+
+
+def _shared_lines(text: str) -> Iterator[Line]:
+    """A shared stretch; of a long one its start and end."""
+    if len(text) <= LONGEST_SHARED:
+        yield _shared_line(text)
+        return
+    half = LONGEST_SHARED // 2
+    yield _shared_line(text[:half])
+    yield Line("gap", [], [], len(text) - 2 * half)
+    yield _shared_line(text[-half:])
+
+
+def _shared_line(text: str) -> Line:
+    return Line("agrees shared", [("", text)], [("", text)])
+
+
+# The form for any two pages
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """The verdicts of all methods, and the two texts."""
+
+    comparison: Comparison
+    texts: SideBySide
+
+
+@router.get("/compare")
+async def show_form(visit: ReadingVisit) -> Response:
+    """An empty form."""
+    return render(visit, "compare.html", result=None, fields={}, error="")
+
+
+@router.post("/compare")
+async def compare_pages(visit: ReadingVisit) -> Response:
+    """Every method's verdict on two pages; nothing is stored."""
+    form = await visit.form()
+    fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    try:
+        sides = [await _side(visit, form, name) for name in ("a", "b")]
+        result = await visit.service.workers.read(_compare, visit.service.index, *sides)
+    except Problem as problem:
+        if problem.status_code >= 500:
+            raise
+        page = render(
+            visit,
+            "compare.html",
+            problem.status_code,
+            result=None,
+            fields=fields,
+            error=str(problem.detail),
+        )
+    else:
+        page = render(visit, "compare.html", result=result, fields=fields, error="")
+    await form.close()
+    return page
+
+
+def _compare(index: Index, a: Side, b: Side) -> ComparisonView:
+    comparison = compare(index, a, b, ALL)
+    return ComparisonView(comparison, side_by_side(*comparison.texts))
+
+
+async def _side(visit: Visit, form: FormData, name: str) -> Side:
+    """One side of the form: the file, else the pasted text, else the id of a stored page."""
+    upload, pasted = form.get(f"{name}_file"), form.get(f"{name}_text")
+    id_, url = form.get(f"{name}_id"), form.get(f"{name}_url")
+    address = plain_id(url.strip()) if isinstance(url, str) else ""
+    is_html = form.get(f"{name}_kind") != "text"
+    if isinstance(upload, UploadFile) and upload.filename:
+        body = await upload.read()
+        if upload.filename.lower().endswith(".txt"):
+            is_html = False
+    elif isinstance(pasted, str) and pasted.strip():
+        body = to_bytes(pasted)
+    elif isinstance(id_, str) and id_.strip():
+        return plain_id(id_.strip())
+    else:
+        raise Problem(422, "no-content", f"page {name.upper()} is missing")
+    if not body:
+        raise Problem(422, "empty", f"page {name.upper()} is empty")
+    most = visit.service.settings.limits.page_bytes
+    if len(body) > most:
+        raise Problem(413, "too-large", f"at most {most:,} bytes per page")
+    return RawPage(name, body, is_html, Source(BODY), address if host(address) else "")
+
+
+# Feedback
+
+
+@router.get("/feedback")
+async def list_feedback(visit: ReadingVisit) -> Response:
+    """All feedback, newest first."""
+    feedback = await visit.service.workers.read(visit.service.index.feedback)
+    latest = feedback[::-1][:LISTED_FEEDBACK]
+    return render(visit, "feedback.html", feedback=latest, count=len(feedback))
+
+
+@router.get("/feedback/pairs.csv")
+async def download_pairs(visit: ReadingVisit) -> Response:
+    """The labelled pairs as a file."""
+    feedback = await visit.service.workers.read(visit.service.index.feedback)
+    return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
+
+
+@router.get("/feedback/pages.jsonl")
+async def download_pages(visit: ReadingVisit) -> Response:
+    """The pages of the labelled pairs as a file."""
+    content = await visit.service.workers.read(labelled_pages, visit.service.index)
+    return download(content, "application/x-ndjson", "pages.jsonl")
+
+
+@router.post("/feedback")
+async def give(visit: WritingVisit) -> Response:
+    """Save that a pair is, or is not, a duplicate."""
+    form = await visit.form()
+    a, b = _ids(form)
+    answer, note = form.get("duplicate"), form.get("note", "")
+    if answer not in ("yes", "no") or not isinstance(note, str):
+        raise Problem(422, "invalid", "answer yes or no: are the two pages duplicates?")
+    await visit.service.workers.write(
+        give_feedback, visit.service.index, a, b, answer == "yes", note[:LONGEST_NOTE]
+    )
+    return RedirectResponse(pair_path(a, b, done="saved"), 303)
+
+
+@router.post("/feedback/take-back")
+async def take_back(visit: WritingVisit) -> Response:
+    """Withdraw the feedback on a pair."""
+    a, b = _ids(await visit.form())
+    if not await visit.service.workers.write(visit.service.index.take_back_feedback, a, b):
+        raise not_found("no feedback on this pair")
+    return RedirectResponse(pair_path(a, b, done="withdrawn"), 303)
+
+
+def _ids(form: FormData) -> tuple[str, str]:
+    a, b = form.get("a"), form.get("b")
+    if not (isinstance(a, str) and isinstance(b, str)):
+        raise Problem(422, "invalid", "feedback needs the ids of two pages")
+    return plain_id(a), plain_id(b)

@@ -1,8 +1,7 @@
-"""Style and script, each one file named by its content, so that browsers may keep them.
+"""How review pages are rendered: their words, templates, static files and error pages.
 
-Templates into pages. All that comes from pages is escaped, and made visible.
-
-A problem as a page, for people; programs get it as JSON.
+The templates escape every value and make hidden characters of pages visible. Style and script are
+one file each, named by a hash of their content, so that browsers may cache them for good.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ HERE = Path(__file__).parent / "static"
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that pages load from here."""
+    """A static file."""
 
     path: str
     media_type: str
@@ -52,16 +51,16 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 @router.get("/static/{name}")
 async def asset(name: str) -> Response:
-    """A file by its name."""
+    """A static file by its name."""
     found = _ASSETS.get(f"/static/{name}")
     if found is None:
-        raise not_found("there is no such file")
+        raise not_found("no such file")
     return Response(found.content, media_type=found.media_type, headers={"Cache-Control": FOR_EVER})
 
 
 @router.get("/favicon.ico")
 async def icon() -> Response:
-    """None; browsers ask."""
+    """No icon; browsers request one anyway."""
     return Response(status_code=204, headers={"Cache-Control": FOR_EVER})
 
 
@@ -81,21 +80,21 @@ SENTENCES = {
     "contained": "A is contained in B",
     "overlap": "A and B overlap",
     "different": "A and B are different pages",
-    "undecided": "Too little text to tell A and B",
+    "undecided": "Too little text to compare A and B",
 }
 
 EVENTS = {
-    "created": "made",
-    "joined": "joined by",
-    "left": "left by",
-    "removed": "removed from the index",
+    "created": "created",
+    "joined": "page added:",
+    "left": "page moved out:",
+    "removed": "page removed from the index:",
     "merged": "merged into",
     "split": "split from",
 }
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page for this visit."""
+    """Render a page for this visit."""
     text = _TEMPLATES.get_template(template).render(
         visit=visit, t=visit.translate, languages=NAMES, style=STYLE, script=SCRIPT, **values
     )
@@ -107,18 +106,18 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTM
 
 
 def _is_web_address(url: str) -> bool:
-    """An address is a link only if it is one of the web and holds nothing hidden."""
+    """Only http and https URLs without hidden characters become links."""
     plain = url.isprintable() and " " not in url and visible(url) == url and len(url) < 2_000
     return plain and url.lower().startswith(("http://", "https://"))
 
 
 def page_path(id_: str) -> str:
-    """Where a stored page is shown."""
+    """The path of a stored page."""
     return f"/pages/{quote(id_, safe='')}"
 
 
 def pair_path(a: str, b: str, **more: str) -> str:
-    """Where two stored pages are shown side by side."""
+    """The path of two stored pages side by side."""
     return f"/pair?{urlencode({'a': a, 'b': b, **more})}"
 
 
@@ -136,14 +135,14 @@ FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page."""
+    """Whether a browser requested a page, not a program."""
     if request.url.path.startswith(FOR_PROGRAMS):
         return False
     return "text/html" in request.headers.get("accept", "")
 
 
 def error_page(request: Request, problem: HTTPException) -> Response:
-    """What went wrong, in words."""
+    """A problem as a page."""
     response = render(
         visit_of(request),
         "error.html",

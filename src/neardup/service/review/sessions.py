@@ -1,4 +1,4 @@
-"""Logging in with a token, logging out, and choosing a language."""
+"""Login with a token, logout, and the choice of a language."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ async def login_page(visit: AnyVisit, to: Next = "/") -> Response:
     """A form for a token."""
     if visit.may_write:
         return RedirectResponse(own_path(to), 303)
-    return render(visit, "login.html", to=own_path(to), wrong=False)
+    return render(visit, "login.html", to=own_path(to), failed=False)
 
 
 @router.post("/login")
 async def login(visit: AnyVisit) -> Response:
-    """A session for whoever shows a token."""
+    """Start a session for a valid token."""
     form = await visit.form()
     token, to = form.get("token"), own_path(form.get("next"))
     if not isinstance(token, str) or visit.service.tokens.access(token.strip()) is Access.NONE:
-        return render(visit, "login.html", 403, to=to, wrong=True)
+        return render(visit, "login.html", 403, to=to, failed=True)
     response = RedirectResponse(to, 303)
     session = visit.service.tokens.session(token.strip())
     set_cookie(visit.request, response, SESSION, session)
@@ -47,7 +47,7 @@ async def login(visit: AnyVisit) -> Response:
 
 @router.post("/logout")
 async def logout(visit: AnyVisit) -> Response:
-    """The end of a session."""
+    """End a session."""
     await visit.form()
     response = RedirectResponse("/login", 303)
     response.delete_cookie(SESSION, path="/")
@@ -57,7 +57,7 @@ async def logout(visit: AnyVisit) -> Response:
 
 @router.get("/language/{name}")
 async def choose_language(visit: AnyVisit, name: str, to: Next = "/") -> Response:
-    """Remember a language, and back to where it was chosen."""
+    """Remember a language and return to the page."""
     response = RedirectResponse(own_path(to), 303)
     if name in NAMES:
         set_cookie(visit.request, response, LANGUAGE, name)

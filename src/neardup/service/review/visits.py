@@ -1,6 +1,6 @@
-"""English and Chinese. The English words are the names of all others.
+"""A visit to a review page: its language, its rights, and the secret of its forms.
 
-Somebody looking at a review page: language, rights, and the secret of their forms.
+The pages speak English and Chinese; translations are looked up by the English words.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
 CHINESE: dict[str, str] = json.loads(
     (Path(__file__).parent / "translations" / "zh.json").read_text(encoding="utf-8")
 )
+SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
+MOST_FIELDS = 20
 
 
 def language_of(chosen: str | None, accepted: str) -> Language:
-    """The language that was chosen, or the first one that a browser asks for and there is."""
+    """The chosen language, or the browser's first choice among those available."""
     for name in NAMES:
         if chosen == name:
             return name
@@ -56,7 +58,7 @@ def _by_weight(accepted: str) -> list[str]:
 
 @cache
 def translator(language: Language) -> Callable[..., str]:
-    """A function from English words, with places for values, to those of the language."""
+    """A function that translates English words and fills in values."""
 
     def translate(words: str, **values: object) -> str:
         found = CHINESE.get(words, words) if language == "zh" else words
@@ -65,12 +67,8 @@ def translator(language: Language) -> Callable[..., str]:
     return translate
 
 
-SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
-MOST_FIELDS = 20
-
-
 class LoginNeededError(Exception):
-    """Nobody has logged in, or not with a token that may do this."""
+    """The visitor has not logged in, or the token does not allow this."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -84,7 +82,7 @@ class Visit:
     service: Service
     language: Language
     access: Access
-    secret: str  # kept in a cookie; forms carry what follows from it
+    secret: str  # kept in a cookie; forms carry a token derived from it
 
     @property
     def may_write(self) -> bool:
@@ -93,24 +91,24 @@ class Visit:
 
     @property
     def translate(self) -> Callable[..., str]:
-        """Words in the language of the visit."""
+        """The translator for the language of the visit."""
         return translator(self.language)
 
     @property
     def here(self) -> str:
-        """The path of this page with its query, encoded as it came: ids may hold any character."""
+        """The path and query of this page, encoded as received: ids may hold any character."""
         path: bytes = self.request.scope["raw_path"]
         query: bytes = self.request.scope["query_string"]
         return (path + b"?" + query if query else path).decode("latin-1")
 
     @property
     def form_token(self) -> str:
-        """What a form must carry: it goes with the secret and with the session."""
+        """The token that a form must carry, bound to the secret and the session."""
         session = self.request.cookies.get(SESSION, "")
         return hmac.new(self.secret.encode(), session.encode(), "sha256").hexdigest()
 
     async def form(self) -> FormData:
-        """The form that was sent, if it is one of ours."""
+        """The submitted form, if it is one of ours."""
         limit = self.service.settings.limits.page_bytes
         form = await self.request.form(max_files=2, max_fields=MOST_FIELDS, max_part_size=limit)
         given = form.get("form_token")
@@ -122,17 +120,17 @@ class Visit:
         return form
 
     def keep_secret(self, response: Response) -> None:
-        """Leave the secret with a browser that has none."""
+        """Set the secret in a browser that has none."""
         if FORM not in self.request.cookies:
             set_cookie(self.request, response, FORM, self.secret)
 
 
 def _stale() -> Problem:
-    return Problem(403, "stale-form", "the form is out of date: load the page again and resend it")
+    return Problem(403, "stale-form", "the form has expired: reload the page and try again")
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    """A cookie that scripts cannot read and other sites cannot send."""
+    """Set a cookie that scripts cannot read and other sites cannot send."""
     response.set_cookie(
         name,
         value,
@@ -145,7 +143,7 @@ def set_cookie(request: Request, response: Response, name: str, value: str) -> N
 
 
 def visit_of(request: Request) -> Visit:
-    """The visit that a request is part of, whoever comes."""
+    """The visit of a request, without checking rights."""
     service = service_of(request)
     return Visit(
         request,
@@ -157,7 +155,7 @@ def visit_of(request: Request) -> Visit:
 
 
 async def visit(request: Request) -> Visit:
-    """The same for routes."""
+    """`visit_of` as a dependency."""
     return visit_of(request)
 
 
@@ -177,11 +175,11 @@ WritingVisit = Annotated[Visit, Depends(_needs(Access.WRITE))]
 
 
 def to_login(error: LoginNeededError) -> Response:
-    """Where somebody without rights is sent."""
+    """Redirect to the login page and back."""
     return RedirectResponse(f"/login?next={quote(error.path, safe='')}", 303)
 
 
 def own_path(path: str | Any) -> str:
-    """A path of this service to go to; anything else becomes the overview."""
+    """`path` if it is a path of this service, else the overview."""
     plain = isinstance(path, str) and path.startswith("/") and path.isprintable()
     return path if plain and not path.startswith(("//", "/\\")) and "\\" not in path else "/"

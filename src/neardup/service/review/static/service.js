@@ -1,7 +1,7 @@
-// Small comforts; every page works without them. Nothing here makes markup of text.
+// Conveniences; every page works without them. Nothing here turns text into markup.
 "use strict";
 (() => {
-  // Arrow keys go from entry to entry of a list.
+  // Arrow keys move between the entries of a list.
   for (const list of document.querySelectorAll("[data-list]")) {
     list.addEventListener("keydown", (event) => {
       if (event.target.matches("input")) return;
@@ -14,7 +14,7 @@
     });
   }
 
-  // Escape goes back to where a page hangs.
+  // Escape goes up to the page above.
   const back = document.querySelector("[data-back]");
   if (back) {
     addEventListener("keydown", (event) => {
@@ -23,7 +23,7 @@
     });
   }
 
-  // Texts without what they share.
+  // Hide what the texts share.
   const box = document.getElementById("only-differences");
   if (box) {
     box.parentElement.hidden = false;
@@ -31,6 +31,6 @@
     box.addEventListener("change", () => texts.classList.toggle("only-differences", box.checked));
   }
 
-  // After a comparison, its result comes first.
+  // After a comparison, focus its result.
   document.getElementById("result-heading")?.focus();
 })();

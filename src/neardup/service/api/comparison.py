@@ -1,0 +1,124 @@
+"""/v1/compare: two pages by one method or by all, each sent with the request or stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from fastapi import APIRouter
+
+from neardup.errors import UsageError
+from neardup.index import Feedback, Index
+from neardup.index.contents import word_on
+from neardup.index.intake import take_in
+from neardup.local.survey import survey_of
+from neardup.methods.base import REGISTRY, Method, make_method, method_class
+from neardup.model import Page, RawPage, Relation, Verdict
+from neardup.service.problems import Problem, not_found, problem_responses
+from neardup.service.records import Compared, CompareIn, PageIn, VerdictOut, page_from, plain_id
+from neardup.service.service import READER, Running, Service
+
+router = APIRouter(prefix="/v1/compare", tags=["compare"])
+
+Side = str | RawPage  # the id of a stored page, or a page sent with the request
+ALL = "all"
+
+
+@router.post("", responses=problem_responses(404, 408, 409, 413, 415), dependencies=[READER])
+async def compare_pages(service: Running, request: CompareIn) -> Compared:
+    """Compare two pages by one method or by all. Nothing is stored.
+
+    A page named only by its id must be in the index.
+    """
+    a, b = _side(service, request.a, "a"), _side(service, request.b, "b")
+    comparison = await service.workers.read(
+        compare,
+        service.index,
+        a,
+        b,
+        request.method,
+        preset=request.preset,
+        options=request.options,
+    )
+    verdicts = [
+        VerdictOut(
+            method=name,
+            relation=verdict.relation,
+            similarity=verdict.similarity,
+            evidence=verdict.evidence,
+        )
+        for name, verdict in comparison.verdicts.items()
+    ]
+    return Compared(verdicts=verdicts, feedback=comparison.feedback)
+
+
+def _side(service: Service, page: PageIn, name: str) -> Side:
+    if page.html is None and page.text is None and page.id:
+        return plain_id(page.id)
+    return page_from(page, service.settings.limits, name)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Verdicts on two pages; the tuples hold one entry per page."""
+
+    verdicts: dict[str, Verdict]  # by method
+    feedback: Feedback | None  # a person's decision, which overrides them
+    titles: tuple[str, str]
+    texts: tuple[str, str]
+
+
+def compare(
+    index: Index,
+    a: Side,
+    b: Side,
+    method: str,
+    *,
+    preset: str = "default",
+    options: Mapping[str, object] | None = None,
+) -> Comparison:
+    """The verdict of each method, and a person's decision on two stored pages.
+
+    For two stored pages the index's own method repeats the verdict it gave when they were added,
+    because it knows their sites. The other methods see only the two pages.
+    """
+    chosen = _methods(method, preset, options)
+    feedback = word_on(index.store, a, b) if isinstance(a, str) and isinstance(b, str) else None
+    named = [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
+    batch = take_in(named).pages
+    verdicts = {each.name: _judge(each, batch) for each in chosen}
+    own = index.method.name
+    if own in verdicts and isinstance(a, str) and isinstance(b, str) and not options:
+        verdicts[own] = index.explain(a, b)
+    titles, texts = (tuple(batch[name].to_pylist()) for name in ("title", "text"))
+    return Comparison(verdicts, feedback, titles, texts)
+
+
+def _methods(name: str, preset: str, options: Mapping[str, object] | None) -> list[Method]:
+    if name != ALL:
+        return [make_method(name, options, preset=preset)]
+    if options:
+        raise UsageError("options need a single method")
+    return [
+        make_method(each, preset=preset if method_class(each).paper_preset else "default")
+        for each in REGISTRY
+    ]
+
+
+def _content(index: Index, side: Side) -> Page | RawPage:
+    if isinstance(side, RawPage):
+        return side
+    stored = index.text(side)
+    if stored is not None:
+        return stored
+    if index.page(side) is None:
+        raise not_found(f"no page with id {side!r} in the index")
+    raise Problem(409, "no-text", "this store keeps no texts, so its pages cannot be compared")
+
+
+def _judge(method: Method, pages: pa.RecordBatch) -> Verdict:
+    features = method.features(pages, survey_of(method, pages))
+    row = method.judge(features.slice(0, 1), features.slice(1, 1)).to_pylist()[0]
+    return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))

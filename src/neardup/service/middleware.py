@@ -1,0 +1,333 @@
+"""What every request passes before a route sees it, from the outside in.
+
+`Frame` numbers the request, adds safe headers to the answer, writes the log line and answers
+failures. `Guards` refuses names and origins that are not ours: a web page of somebody else must not
+reach the service through a reader's browser. `Bounds` limits how many requests are under way, how
+large their bodies are and how long they take. Bodies are counted while they arrive, chunked or not,
+and while they are decompressed, so nothing that is too large is ever held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from neardup.service.logs import LOG, Metrics
+from neardup.service.problems import Problem, busy, problem_response
+from neardup.service.settings import Settings
+from neardup.service.tokens import Tokens
+
+SAFE_HEADERS = {
+    "Content-Security-Policy": "; ".join(
+        [
+            "default-src 'none'",
+            "style-src 'self'",
+            "script-src 'self'",
+            "img-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "X-DNS-Prefetch-Control": "off",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+DRAINED_BYTES, DRAINED_SECONDS = 8_000_000, 2.0
+HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+FORWARDED = ("forwarded", "x-forwarded-for")
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+PIECE = 1 << 20  # bytes decompressed at once
+
+
+class Frame:
+    """Numbers, logs and counts requests, adds safe headers, and answers failures."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = Exchange(scope, receive, send)
+        try:
+            await self._answer(scope, exchange)
+        finally:
+            self._record(scope, exchange)
+
+    async def _answer(self, scope: Scope, exchange: Exchange) -> None:
+        try:
+            await self.app(scope, exchange.receive, exchange.send)
+        except HTTPException as problem:
+            self._metrics.refused.labels(getattr(problem, "code", "other")).inc()
+            response = problem_response(problem, exchange.id)
+            await response(scope, exchange.receive, exchange.send)
+        except Exception:
+            LOG.exception("failed", extra={"fields": {"request": exchange.id}})
+            if exchange.status:
+                raise
+            failed = Problem(500, "failed", "the service failed; see its log")
+            response = problem_response(failed, exchange.id)
+            await response(scope, exchange.receive, exchange.send)
+
+    def _record(self, scope: Scope, exchange: Exchange) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        seconds = time.perf_counter() - exchange.started
+        labels = route, scope["method"] if route != "other" else "", exchange.status
+        self._metrics.requests.labels(*labels).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        fields = {
+            "request": exchange.id,
+            "method": scope["method"],
+            "route": route,
+            "status": exchange.status,
+            "ms": round(1000 * seconds, 1),
+            "bytes_in": exchange.bytes_in,
+            "bytes_out": exchange.bytes_out,
+            "client": (scope.get("client") or ("",))[0],
+        }
+        LOG.info("request", extra={"fields": fields})
+
+
+class Exchange:
+    """One request and its answer, with the bytes counted."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        self.id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        scope["request_id"] = self.id
+        self.started = time.perf_counter()
+        self.status = self.bytes_in = self.bytes_out = 0
+        self._receive, self._send = receive, send
+        sends = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        self._expects_more = sends and "expect" not in headers
+
+    async def receive(self) -> Message:
+        """The server's message, counted."""
+        message = await self._receive()
+        self.bytes_in += len(message.get("body", b""))
+        if not message.get("more_body", False):
+            self._expects_more = False
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send the answer, with the request id and safe headers."""
+        if message["type"] == "http.response.start":
+            await self._drain()
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self.id
+            for name, value in SAFE_HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+        self.bytes_out += len(message.get("body", b""))
+        await self._send(message)
+
+    async def _drain(self) -> None:
+        """Read what the client still sends, within limits; otherwise it would miss the answer."""
+        most = self.bytes_in + DRAINED_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAINED_SECONDS):
+                while self._expects_more and self.bytes_in < most:
+                    await self.receive()
+
+
+class Guards:
+    """Refuses unknown hosts, other origins, and proxies while there are no tokens."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+        self.app = app
+        self._hosts = settings.known_hosts
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            self._check_host(headers)
+            self._check_proxy(headers)
+            if scope["method"] not in HARMLESS:
+                _check_origin(headers)
+        await self.app(scope, receive, send)
+
+    def _check_host(self, headers: Headers) -> None:
+        name = host_name(headers.get("host", ""))
+        if self._hosts and name not in self._hosts:
+            detail = "the service does not answer to this host name; see --allow-host"
+            raise Problem(421, "unknown-host", detail)
+
+    def _check_proxy(self, headers: Headers) -> None:
+        """Behind a proxy every request seems to come from this machine."""
+        if not self._tokens and any(name in headers for name in FORWARDED):
+            raise Problem(403, "no-tokens", "behind a proxy the service needs tokens; see --tokens")
+
+
+def _check_origin(headers: Headers) -> None:
+    """Browsers send the origin of a request; programs do not."""
+    site = headers.get("sec-fetch-site", "none")
+    origin = headers.get("origin")
+    foreign = site not in ("none", "same-origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        foreign = True
+    if foreign:
+        raise Problem(403, "cross-site", "pages of other sites may not change anything here")
+
+
+def host_name(host: str) -> str:
+    """The Host header without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0].lower() + "]"
+    return host.partition(":")[0].lower()
+
+
+@dataclass
+class Load:
+    """The requests and bytes that a process holds."""
+
+    requests: int = 0
+    bytes: int = 0
+
+
+class Bounds:
+    """Accepts only what the settings allow."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+        self.app = app
+        self._settings = settings
+        self._metrics = metrics
+        self._load = Load()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in ALWAYS_ANSWERED:
+            await self.app(scope, receive, send)
+            return
+        if self._load.requests >= self._settings.waiting:
+            raise busy("busy", "too many requests are waiting; try again soon")
+        body = Body(receive, Headers(scope=scope), self._settings, self._load)
+        self._load.requests += 1
+        self._metrics.under_way.set(self._load.requests)
+        try:
+            await self.app(scope, body.receive, send)
+        finally:
+            self._load.requests -= 1
+            self._load.bytes -= body.held
+            self._metrics.under_way.set(self._load.requests)
+            self._metrics.held.set(self._load.bytes)
+
+
+class Body:
+    """The body of one request; `receive` replaces the server's."""
+
+    def __init__(self, receive: Receive, headers: Headers, settings: Settings, load: Load) -> None:
+        self._receive = receive
+        self._settings = settings
+        self._load = load
+        self._unpack = _unpacker(headers.get("content-encoding", ""))
+        self._until = time.monotonic() + settings.seconds
+        self._ready: deque[Message] = deque()
+        self.held = 0
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > settings.body_bytes:
+            raise self._too_large()
+
+    async def receive(self) -> Message:
+        """The next message, with content that is decompressed and counted."""
+        while not self._ready:
+            message = await self._next()
+            if message["type"] != "http.request":
+                return message
+            more = message.get("more_body", False)
+            for piece in self._unpack.pieces(message.get("body", b""), more):
+                self._count(len(piece))
+                self._ready.append({"type": "http.request", "body": piece, "more_body": True})
+            if not more:
+                self._ready.append({"type": "http.request", "body": b"", "more_body": False})
+                self._until = float("inf")
+        return self._ready.popleft()
+
+    async def _next(self) -> Message:
+        if self._until == float("inf"):
+            return await self._receive()
+        try:
+            return await asyncio.wait_for(self._receive(), self._until - time.monotonic())
+        except TimeoutError:
+            detail = f"the body did not arrive within {self._settings.seconds:g} seconds"
+            raise Problem(408, "too-slow", detail) from None
+
+    def _count(self, size: int) -> None:
+        self.held += size
+        self._load.bytes += size
+        if self.held > self._settings.body_bytes:
+            raise self._too_large()
+        if self._load.bytes > self._settings.held_bytes:
+            raise busy("busy", "too many bytes are waiting; try again soon")
+
+    def _too_large(self) -> Problem:
+        detail = f"at most {self._settings.body_bytes:,} bytes per body, decompressed"
+        return Problem(413, "too-large", detail)
+
+
+class PlainBody:
+    """A body that is not compressed."""
+
+    def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
+        """The content of the data; `more` if more data will follow."""
+        if data:
+            yield data
+
+
+class GzipBody:
+    """A gzip body of one or more members."""
+
+    def __init__(self) -> None:
+        self._inflater = zlib.decompressobj(31)
+        self._begun = False
+
+    def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
+        """As `PlainBody.pieces`, a bounded piece at a time."""
+        try:
+            while data:
+                self._begun = True
+                piece = self._inflater.decompress(data, PIECE)
+                data = self._inflater.unconsumed_tail
+                if self._inflater.eof:
+                    data, self._inflater = self._inflater.unused_data, zlib.decompressobj(31)
+                    self._begun = False
+                if piece:
+                    yield piece
+        except zlib.error:
+            raise Problem(400, "bad-encoding", "the body is not gzip") from None
+        if not more and self._begun:
+            raise Problem(400, "bad-encoding", "the gzip body ends too early")
+
+
+def _unpacker(encoding: str) -> PlainBody | GzipBody:
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return PlainBody()
+    if name in ("gzip", "x-gzip"):
+        return GzipBody()
+    headers = {"Accept-Encoding": "gzip"}
+    raise Problem(415, "unknown-encoding", "gzip is the only supported content encoding", headers)
