@@ -34,6 +34,20 @@ def test_dashes_and_underscores_are_one() -> None:
     assert build_options(Other, {"minimum-text": "4"}, owner="o") == Other(4)
 
 
+def test_an_earlier_name_still_works_and_warns() -> None:
+    @dataclass(frozen=True)
+    class Renamed:
+        min_units: int = option(1, "", was="few")
+
+    with pytest.warns(FutureWarning, match="option 'few' of o is now 'min_units'"):
+        assert build_options(Renamed, {"few": "4"}, owner="o") == Renamed(4)
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(UsageError, match="option 'min_units' of o is set twice"),
+    ):
+        build_options(Renamed, {"min_units": 3, "few": 4}, owner="o")
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

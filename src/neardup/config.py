@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -20,11 +21,20 @@ OptionsClass = TypeVar("OptionsClass")
 
 
 def option(
-    default: Any, about: str, *, minimum: float | None = None, maximum: float | None = None
+    default: Any,
+    about: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    was: str = "",
 ) -> Any:
-    """A dataclass field with a description and a range."""
+    """A dataclass field with a description and a range.
+
+    `was` is an earlier name of the option, accepted with a warning (docs/compatibility.md).
+    """
     return dataclasses.field(
-        default=default, metadata={"help": about, "minimum": minimum, "maximum": maximum}
+        default=default,
+        metadata={"help": about, "minimum": minimum, "maximum": maximum, "was": was},
     )
 
 
@@ -39,6 +49,7 @@ class OptionInfo:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    was: str = ""
 
 
 def describe_options(cls: type) -> tuple[OptionInfo, ...]:
@@ -57,6 +68,7 @@ def describe_options(cls: type) -> tuple[OptionInfo, ...]:
                 choices,
                 field.metadata.get("minimum"),
                 field.metadata.get("maximum"),
+                field.metadata.get("was", ""),
             )
         )
     return tuple(infos)
@@ -67,12 +79,20 @@ def build_options(
 ) -> OptionsClass:
     """An instance of `cls` from `values`; strings are converted to the field's type."""
     infos = {info.name: info for info in describe_options(cls)}
+    renamed = {info.was: info.name for info in infos.values() if info.was}
     read: dict[str, object] = {}
     for raw_name, value in values.items():
         name = raw_name.replace("-", "_")
+        if name in renamed:
+            new = renamed[name]
+            message = f"option {name!r} of {owner} is now {new!r}; the next version drops {name!r}"
+            warnings.warn(message, FutureWarning, stacklevel=2)  # a kind that users see by default
+            name = new
         if name not in infos:
             known = ", ".join(infos) or "none"
             raise UsageError(f"{owner} has no option {raw_name!r}; it has: {known}")
+        if name in read:
+            raise UsageError(f"option {name!r} of {owner} is set twice")
         read[name] = _read_value(infos[name], value, owner)
     return cls(**read)
 

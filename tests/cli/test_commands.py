@@ -42,6 +42,15 @@ def pages(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "pages.jsonl", sample_records())
 
 
+def test_help_shows_the_defaults(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unescaped, [default: ...] would be markup to rich, and vanish."""
+    _, out, _ = neardup(capsys, monkeypatch, "dedup", "--help")
+    for default in ("own-text", "longest", "4GB", "all cores"):
+        assert f"[default: {default}]" in out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -35,7 +35,7 @@ def check(
         str | None,
         typer.Option(
             help="Method of a new store; see 'neardup methods'. "
-            "[default: the store's own; own-text if it is new]"
+            "\\[default: the store's own; own-text if it is new]"
         ),
     ] = None,
     preset: Preset = None,
@@ -49,7 +49,7 @@ def check(
         ),
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Parser threads. [default: all cores]")
+        int | None, typer.Option(min=1, help="Parser threads. \\[default: all cores]")
     ] = None,
     max_page_size: Annotated[
         str, typer.Option(help="Skip pages larger than this, and count them.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from neardup.cli.options import Assignments, Inputs, Preset
-from neardup.errors import InterruptedRunError, UsageError
+from neardup.errors import UsageError
 
 EXAMPLE = (
     "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
@@ -41,12 +41,12 @@ def dedup(
         str | None,
         typer.Option(
             help="local (this machine) or spark (a cluster); both give the same result. "
-            "[default: local]"
+            "\\[default: local]"
         ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="Method; see 'neardup methods'. [default: own-text]"),
+        typer.Option(help="Method; see 'neardup methods'. \\[default: own-text]"),
     ] = None,
     preset: Preset = None,
     set_: Assignments = None,
@@ -58,7 +58,7 @@ def dedup(
         str | None,
         typer.Option(
             help="Which page of each cluster to keep: longest, first (smallest id), newest, "
-            "oldest or canonical. [default: longest]"
+            "oldest or canonical. \\[default: longest]"
         ),
     ] = None,
     contained: Annotated[
@@ -69,7 +69,7 @@ def dedup(
         str | None,
         typer.Option(
             "--format",
-            help="Output format: jsonl or parquet. [default: jsonl; Spark writes parquet]",
+            help="Output format: jsonl or parquet. \\[default: jsonl; Spark writes parquet]",
         ),
     ] = None,
     write_kept: Annotated[
@@ -79,7 +79,7 @@ def dedup(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads. [default: all cores]")
+        int | None, typer.Option(min=1, help="Threads. \\[default: all cores]")
     ] = None,
     against: Annotated[
         str | None,
@@ -90,7 +90,7 @@ def dedup(
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="Memory limit; work beyond it spills to disk. [default: 4GB]"),
+        typer.Option(help="Memory limit; work beyond it spills to disk. \\[default: 4GB]"),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate time and memory, then exit.")
@@ -98,18 +98,18 @@ def dedup(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     max_page_size: Annotated[
         str | None,
-        typer.Option(help="Skip pages larger than this, and count them. [default: 20MB]"),
+        typer.Option(help="Skip pages larger than this, and count them. \\[default: 20MB]"),
     ] = None,
     master: Annotated[
         str | None,
         typer.Option(
             help="Spark master: spark://host:7077, yarn, k8s://... or local[4]. "
-            "[default: the one set by spark-submit, or all cores of this machine]"
+            "\\[default: the one set by spark-submit, or all cores of this machine]"
         ),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, help="Spark: shuffle partitions. [default: Spark chooses]"),
+        typer.Option(min=1, help="Spark: shuffle partitions. \\[default: Spark chooses]"),
     ] = None,
 ) -> None:
     """Find the duplicates among the pages of INPUT and write every decision to a directory.
@@ -150,7 +150,7 @@ def dedup(
     show_needs(inputs, limits, settings, options)
     if dry_run:
         return
-    with shown_progress() as progress:
+    with shown_progress("run the same command with --resume to continue") as progress:
         result = run(
             inputs,
             out,
@@ -181,18 +181,15 @@ def run_on_spark(
 
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
     with shown_progress() as progress:
-        try:
-            result = run(
-                inputs,
-                out,
-                options=options,
-                against=against,
-                limits=limits,
-                progress=progress,
-                **settings,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; no result was written") from None
+        result = run(
+            inputs,
+            out,
+            options=options,
+            against=against,
+            limits=limits,
+            progress=progress,
+            **settings,
+        )
     show_outcome(result)
 
 
@@ -266,12 +263,12 @@ def recluster(
     ],
     out: Annotated[Path, typer.Option(help="Directory for the new result.")],
     keep: Annotated[
-        str | None, typer.Option(help="Which page of each cluster to keep. [default: as before]")
+        str | None, typer.Option(help="Which page of each cluster to keep. \\[default: as before]")
     ] = None,
     contained: Annotated[
         bool | None,
         typer.Option(
-            "--contained/--no-contained", help="Also cluster excerpts. [default: as before]"
+            "--contained/--no-contained", help="Also cluster excerpts. \\[default: as before]"
         ),
     ] = None,
     format_: Annotated[

@@ -12,7 +12,8 @@ from neardup.errors import NeardupError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neardup.evaluation.floors import Floors, Results
+    from neardup.evaluation.charts import Results
+    from neardup.evaluation.floors import Floors
 
 
 EXAMPLE = (
@@ -37,21 +38,21 @@ def evaluate(
         str | None,
         typer.Option(
             help="Comma-separated methods. NAME:paper is the paper's rule as printed, "
-            "NAME:option=value sets an option. [default: all]"
+            "NAME:option=value sets an option. \\[default: all]"
         ),
     ] = None,
     duplicate_from: Annotated[
         float | None,
         typer.Option(
             help="Least grade of a duplicate, for graded pairs. "
-            "[default: half of the highest grade]"
+            "\\[default: half of the highest grade]"
         ),
     ] = None,
     keep_results: Annotated[
         bool, typer.Option("--keep-results", help="Keep the result of each run in OUT/runs.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads per run. [default: all cores]")
+        int | None, typer.Option(min=1, help="Threads per run. \\[default: all cores]")
     ] = None,
     floors: Annotated[
         Path | None,
@@ -84,7 +85,7 @@ def evaluate(
     papers beside ours, on as many generated pages as the papers used.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
+    from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.evaluation.charts import charts_possible  # noqa: PLC0415
     from neardup.evaluation.floors import read_floors  # noqa: PLC0415
     from neardup.evaluation.runs import evaluate as run  # noqa: PLC0415
@@ -98,19 +99,16 @@ def evaluate(
         raise UsageError("--raise-floors needs the file: --floors FILE")
     before = read_floors(floors) if floors and floors.exists() else {}
     named = None if methods is None else [name for name in methods.split(",") if name.strip()]
-    with shown_progress() as progress:
-        try:
-            results = run(
-                sets,
-                out,
-                methods=named,
-                duplicate_from=duplicate_from,
-                keep_results=keep_results,
-                workers=workers,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; no results were written") from None
+    with shown_progress("no results were written") as progress:
+        results = run(
+            sets,
+            out,
+            methods=named,
+            duplicate_from=duplicate_from,
+            keep_results=keep_results,
+            workers=workers,
+            progress=progress,
+        )
     for name, scores in results.items():
         _show(name, scores)
     if not charts_possible():
@@ -124,17 +122,13 @@ def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -
     """Run the papers' experiments and print their figures beside ours."""
     from neardup.cli.outcome import show_papers  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
-    from neardup.errors import InterruptedRunError, UsageError  # noqa: PLC0415
+    from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.evaluation.papers import reproduce  # noqa: PLC0415
 
     if sets:
         raise UsageError("the papers' experiments generate their own pages: name no SET")
-    with shown_progress() as progress:
-        try:
-            rows = reproduce(names, out, fraction=fraction, progress=progress)
-        except KeyboardInterrupt:
-            message = f"interrupted; finished experiments are in {out / 'papers.html'}"
-            raise InterruptedRunError(message) from None
+    with shown_progress(f"finished experiments are in {out / 'papers.html'}") as progress:
+        rows = reproduce(names, out, fraction=fraction, progress=progress)
     show_papers(rows)
     typer.echo(f"written to {out}; open {out / 'papers.html'}")
 
@@ -205,18 +199,18 @@ def tune(
     method: Annotated[str, typer.Option(help="Method to tune; see 'neardup methods'.")],
     precision: Annotated[
         float | None,
-        typer.Option(help="Maximise recall at this precision or better. [default: maximise F1]"),
+        typer.Option(help="Maximise recall at this precision or better. \\[default: maximise F1]"),
     ] = None,
     out: Annotated[Path, typer.Option(help="TOML file to write.")] = Path("tuned.toml"),
     duplicate_from: Annotated[
         float | None,
         typer.Option(
             help="Least grade of a duplicate, for graded pairs. "
-            "[default: half of the highest grade]"
+            "\\[default: half of the highest grade]"
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads. [default: all cores]")
+        int | None, typer.Option(min=1, help="Threads. \\[default: all cores]")
     ] = None,
 ) -> None:
     """Choose a method's thresholds from labels, and report how certain the choice is.
@@ -225,22 +219,18 @@ def tune(
     Use the file with 'neardup dedup --config'.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import InterruptedRunError  # noqa: PLC0415
     from neardup.evaluation.tuning import describe, write_config  # noqa: PLC0415
     from neardup.evaluation.tuning import tune as run  # noqa: PLC0415
 
-    with shown_progress() as progress:
-        try:
-            tuned = run(
-                labelled,
-                method,
-                precision=precision,
-                duplicate_from=duplicate_from,
-                workers=workers,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; nothing was chosen") from None
+    with shown_progress("nothing was chosen") as progress:
+        tuned = run(
+            labelled,
+            method,
+            precision=precision,
+            duplicate_from=duplicate_from,
+            workers=workers,
+            progress=progress,
+        )
     for line in describe(tuned):
         typer.echo(line)
     write_config(tuned, out)
@@ -275,7 +265,7 @@ def synth(
         typer.Option(min=1, help="Average pages per host; a few hosts have many, most have few."),
     ] = 8,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: all cores]")
+        int | None, typer.Option(min=1, help="Worker processes. \\[default: all cores]")
     ] = None,
 ) -> None:
     """Generate a labelled set of English and Chinese pages: the pages and truth.csv.
@@ -285,25 +275,21 @@ def synth(
     pages and forms with other numbers are traps. truth.csv names the article of each page.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import InterruptedRunError  # noqa: PLC0415
     from neardup.evaluation.synth import write_set  # noqa: PLC0415
 
-    with shown_progress() as progress:
-        try:
-            path = write_set(
-                out,
-                pages,
-                seed,
-                format=format_,
-                language=language,
-                length=length,
-                texts=texts,
-                reprints=reprints,
-                days=days,
-                pages_per_host=pages_per_host,
-                workers=workers,
-                progress=progress,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; no set was written") from None
+    with shown_progress("no set was written") as progress:
+        path = write_set(
+            out,
+            pages,
+            seed,
+            format=format_,
+            language=language,
+            length=length,
+            texts=texts,
+            reprints=reprints,
+            days=days,
+            pages_per_host=pages_per_host,
+            workers=workers,
+            progress=progress,
+        )
     typer.echo(f"{pages:,} pages written to {path}, their labels to {path.parent / 'truth.csv'}")

@@ -41,16 +41,14 @@ COMPILING = "compiling kernels for this machine; this happens once"
 
 
 @contextmanager
-def shown_progress() -> Iterator[Progress]:
-    """Show progress while the block runs; Ctrl-C becomes an `InterruptedRunError`."""
+def shown_progress(interrupted: str = "no result was written") -> Iterator[Progress]:
+    """Show progress while the block runs. Ctrl-C becomes an error that says `interrupted`."""
     shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
     when_compiling(shown.compiling)
     try:
         yield shown
     except KeyboardInterrupt:
-        raise InterruptedRunError(
-            "interrupted; run the same command with --resume to continue"
-        ) from None
+        raise InterruptedRunError(f"interrupted; {interrupted}") from None
     finally:
         shown.close()
 

@@ -55,7 +55,7 @@ def serve(
         float, typer.Option(min=0.1, help="Seconds before a request times out.")
     ] = 60.0,
     method: Annotated[
-        str | None, typer.Option(help="Method of a new store. [default: own-text]")
+        str | None, typer.Option(help="Method of a new store. \\[default: own-text]")
     ] = None,
     set_: Assignments = None,
     proxies: Annotated[

@@ -72,7 +72,7 @@ def recheck(
     store: StoreUrl,
     work: Annotated[
         Path | None,
-        typer.Option(help="Temporary directory. [default: the system's]"),
+        typer.Option(help="Temporary directory. \\[default: the system's]"),
     ] = None,
 ) -> None:
     """Judge all stored pages again, as a batch run over them would.
@@ -81,13 +81,9 @@ def recheck(
     do not.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import InterruptedRunError  # noqa: PLC0415
 
-    with _open(store) as index, shown_progress() as progress:
-        try:
-            outcome = index.recheck(work=work, progress=progress)
-        except KeyboardInterrupt:
-            raise InterruptedRunError("interrupted; the store is as it was before") from None
+    with _open(store) as index, shown_progress("the store is as it was before") as progress:
+        outcome = index.recheck(work=work, progress=progress)
     typer.echo(
         f"{outcome.pages:,} pages and {outcome.pairs:,} pairs judged again; "
         f"{outcome.moved:,} pages moved to another cluster"

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neardup.config import read_toml
 from neardup.errors import UsageError
+from neardup.evaluation.charts import Results
 from neardup.local.result import writing
 
 MARGIN = 0.005  # below the score measured
-Results = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set, method, scores
 
 
 @dataclass(frozen=True)

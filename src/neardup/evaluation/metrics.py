@@ -141,14 +141,13 @@ def _check_known(truth: Truth, clusters: Mapping[str, str]) -> None:
 def pairwise(counts: Counts) -> dict[str, Any]:
     """Precision, recall and F1 over pairs."""
     found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
-    precision, recall, f1 = (float(each) for each in rates(found, said, true))
-    return {
-        "precision": round(precision, 4),
-        "recall": round(recall, 4),
-        "f1": round(f1, 4),
-        "true_pairs": round(true),
-        "said_pairs": round(said),
-    }
+    scores = _rounded(*rates(found, said, true))
+    return {**scores, "true_pairs": round(true), "said_pairs": round(said)}
+
+
+def _rounded(precision: float, recall: float, f1: float) -> dict[str, float]:
+    scores = {"precision": precision, "recall": recall, "f1": f1}
+    return {name: round(float(score), 4) for name, score in scores.items()}
 
 
 def rates(found: Any, said: Any, true: Any) -> tuple[Any, Any, Any]:
@@ -218,8 +217,7 @@ def by_page(labels: Labels) -> dict[str, float]:
     pages, kept_rightly = labels.articles.size, article.size
     right, dropped = pages - kept_rightly, pages - np.unique(cluster).size
     to_drop = pages - np.unique(article).size
-    precision, recall, f1 = (float(each) for each in rates(right, dropped, to_drop))
-    return {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
+    return _rounded(*rates(right, dropped, to_drop))
 
 
 def b_cubed(labels: Labels) -> dict[str, float]:
@@ -230,11 +228,7 @@ def b_cubed(labels: Labels) -> dict[str, float]:
     precision = float((sizes**2 / of_cluster[cluster]).sum() / pages)
     recall = float((sizes**2 / of_article[article]).sum() / pages)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {
-        "precision": round(precision, 4),
-        "recall": round(recall, 4),
-        "f1": round(f1, 4),
-    }
+    return _rounded(precision, recall, f1)
 
 
 def adjusted_rand(labels: Labels) -> float:

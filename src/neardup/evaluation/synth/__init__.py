@@ -4,12 +4,12 @@ A page is a pure function of the seed and its row in the plan, so pages can be g
 order by any number of processes, with the same bytes. The journey of a page:
 
     plan.py (its article and kind) -> articles.py (the text, and what the kind does to it)
-    -> layouts.py (its site and HTML) -> generate.py (batches) -> write.py (files)
+    -> layouts.py (its site and HTML) -> pages.py (pages, in batches) -> files.py
 """
 
 from __future__ import annotations
 
-from neardup.evaluation.synth.generate import synth
-from neardup.evaluation.synth.write import write_set
+from neardup.evaluation.synth.files import write_set
+from neardup.evaluation.synth.pages import synth
 
 __all__ = ["synth", "write_set"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, UsageError
-from neardup.evaluation.synth.generate import (
+from neardup.evaluation.synth.pages import (
     SCHEMA,
     Settings,
     SynthPage,
