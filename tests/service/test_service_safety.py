@@ -75,7 +75,7 @@ def test_health_needs_no_token(calm: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--host", "0.0.0.0"], "give --tokens"),
+        (["--host", "0.0.0.0"], "use --tokens"),
         (["--tokens", "missing.txt"], "cannot read the tokens"),
         (["--tokens", "short.txt"], "at least 16"),
         (["--tokens", "odd.txt"], "odd.txt, line 2: write 'read TOKEN'"),
