@@ -38,6 +38,10 @@ class StoreError(NeardupError):
     """A store cannot be opened, read or written. Acknowledged pages are still in it."""
 
 
+class RefusedError(StoreError):
+    """A store cannot hold a page: a value is longer than the database allows, say."""
+
+
 class MissingExtraError(NeardupError):
     """An optional dependency is needed and not installed."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from neardup.index import components
 from neardup.methods.base import REGISTRY, make_method
 from neardup.model import Source
 from neardup.schemas import FORMAT
+from neardup.stores.memory import MemoryStore
 from postgres import Server
 from sample_pages import html, long_html, sample_records, short_html, write_jsonl
 
@@ -421,6 +423,49 @@ def test_the_last_of_one_id_in_a_batch_counts(index: Index) -> None:
     answers = index.add_many([one, other, samples()["c1"]])
     assert [answer.id for answer in answers] == ["a1", "a1", "c1"]
     assert groups(index) == {frozenset({"a1", "c1"})}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a\0", "a\ufffd"), ("a\ud800", "a?"), ("a\0b\0", "a\ufffdb\0")]
+)
+def test_ids_that_are_stored_as_one(index: Index, one: str, other: str) -> None:
+    pages = [html_page(html("ferry"), id=one), html_page(html("bridge"), id=other)]
+    answers = index.add_many([*pages, samples()["c1"]])
+    assert answers[0].id == answers[1].id
+    assert check_whole(index) == {answers[0].id, "c1"}
+    assert groups(index) == {frozenset({answers[0].id, "c1"})}
+
+
+def test_long_ids_and_hosts(index: Index) -> None:
+    """Longer than an index entry of PostgreSQL may be, and hard to compress."""
+    noise = random.Random(1).randbytes(4_000).hex()
+    pages = [
+        html_page(html("ferry"), id=f"{noise}{number}", url=f"http://{noise}{number}.example/")
+        for number in range(3)
+    ]
+    assert [answer.duplicate for answer in index.add_many(pages)] == [False, True, True]
+    assert index.add(pages[1]).known
+    first, second, third = (page.id for page in pages)
+    index.give_feedback(first, second, duplicate=False)
+    assert index.page(first).cluster != index.page(second).cluster  # type: ignore[union-attr]
+    host = index.page(third).host  # type: ignore[union-attr]
+    assert [each.kept for each in index.list_clusters(smallest=1, host=host)]
+    assert index.remove(third)
+    assert check_whole(index) == {first, second}
+
+
+def test_a_page_that_the_store_refuses_is_skipped() -> None:
+    """The rest of its batch is stored."""
+    noise = random.Random(2)
+    too_long = " ".join(noise.choice(TOPICS) + noise.randbytes(9).hex() for _ in range(20_000))
+    pages = [*samples().values(), html_page(f"<p>{too_long}</p>", id="long")]
+    with Index.open("memory://") as index:
+        assert isinstance(index.store, MemoryStore)
+        index.store._connection().setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+        answers = {answer.id: answer for answer in index.add_many(pages)}
+        assert "too big" in (answers["long"].refused or "")
+        assert not any(answer.refused for name, answer in answers.items() if name != "long")
+        assert check_whole(index) == samples().keys()
 
 
 def test_parsed_pages(index: Index, tmp_path: Path) -> None:

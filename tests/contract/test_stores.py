@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from neardup.errors import NeardupError, StoreError, UsageError
+from neardup.errors import NeardupError, RefusedError, StoreError, UsageError
 from neardup.stores import schema
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
 from neardup.stores.schema import Connection
@@ -252,6 +254,60 @@ def test_an_older_store_is_brought_up_to_date(
     assert new.read(lambda session: session.settings())["version"] == str(len(steps))
     new.close()
     open_store(lasting_url).close()  # once is enough
+
+
+def test_a_store_of_version_1(lasting_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is upgraded where it is, and takes ids then that were too long for it before."""
+    with monkeypatch.context() as patch:
+        for place in ("schema", "sqlite", "postgres"):
+            patch.setattr(f"neardup.stores.{place}.STEPS", schema.STEPS[:1])
+        old = open_store(lasting_url)
+        old.write(lambda session: session.put_pages([page(1)]))
+        old.write(lambda session: session.put_state([("m", "a", "1")]))
+        old.close()
+    new = open_store(lasting_url)
+    long = page(2, random.Random(3).randbytes(6_000).hex())
+    new.write(lambda session: session.put_pages([long]))
+    new.write(lambda session: session.put_state([("m", long.id, "2")]))
+    assert new.read(lambda session: session.known(["p1", long.id])) == {
+        "p1": page(1),
+        long.id: long,
+    }
+    assert new.read(lambda session: session.state("m", long.id)) == "2"
+    assert new.read(lambda session: session.firsts_of([1])) == {}
+    with pytest.raises(StoreError):
+        new.write(lambda session: session.put_pages([page(3, long.id)]))
+    new.close()
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT repeat('x', 2000000000)", RefusedError),
+        ("SELECT 1 / 0", RefusedError),
+        ("SELECT nothing", StoreError),
+        ("SELECT set_config('statement_timeout', '20', true), pg_sleep(0)", None),
+    ],
+)
+def test_only_what_may_pass_is_tried_again(
+    postgres: Server, sql: str, kind: type[StoreError] | None
+) -> None:
+    store = open_store(postgres.store_url())
+    started = time.monotonic()
+    if kind is None:
+
+        def time_out(session: Session) -> None:
+            session.select(sql)
+            session.select("SELECT pg_sleep(30)")
+
+        with pytest.raises(StoreError, match="timeout"):
+            store.write(time_out)
+    else:
+        with pytest.raises(kind):
+            store.write(lambda session: session.select(sql))
+    assert time.monotonic() - started < 20
+    store.close()
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,17 @@ def test_the_verbs_of_the_index(client: Client) -> None:
     assert not client.remove("client/2")
 
 
+@pytest.mark.parametrize("sign", ["\n", "\r\n", "\x85", "\u2028", "\0", "/", "%0A"])
+def test_ids_of_any_signs(client: Client, sign: str) -> None:
+    for id_ in (f"two{sign}parts", f"an end{sign}"):
+        [answer] = client.add_many([html_page(html("ferry"), id=id_)])
+        stored = client.page(id_)
+        assert stored is not None
+        assert stored.id == answer.id
+        assert client.remove(id_)
+        assert not client.remove(id_)
+
+
 def test_pages_keep_charset_time_and_title(client: Client) -> None:
     when = datetime(2024, 5, 1, 12, tzinfo=UTC)
     body = html("茶").encode("gb18030")

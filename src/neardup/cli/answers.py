@@ -183,6 +183,8 @@ def _json_line(answer: Answer) -> str:
 
 def as_data(answer: Answer) -> dict[str, Any]:
     """An answer as a JSON object."""
+    if answer.refused:
+        return {"id": answer.id, "skipped": "refused", "detail": answer.refused}
     return {
         "id": answer.id,
         "duplicate": answer.duplicate,
@@ -209,10 +211,14 @@ def _styled(answer: Answer) -> Text:
     word = str(answer.relation) if answer.duplicate else "new"
     if answer.relation is Relation.UNDECIDED:
         word = "undecided"
+    if answer.refused:
+        word = "skipped"
     similarity = "" if answer.similarity is None else f"{answer.similarity:.2f}"
     line = Text().append(f"{word:<9}", STYLES.get(word, "yellow"))
     line.append(f" {similarity:>4}  {answer.cluster or '-':<7} ", "dim")
     line.append(_printable(answer.id), "bold")
+    if answer.refused:
+        line.append(f" {_printable(answer.refused)}", "dim")
     if answer.of is not None:
         phrase = PHRASES.get(answer.relation or Relation.OVERLAP, "near")
         line.append(f" {'of' if answer.duplicate else phrase} ", "dim")
@@ -227,6 +233,8 @@ def _printable(text: str) -> str:
 
 def _kinds(answer: Answer) -> list[str]:
     kinds = ["pages"]
+    if answer.refused:
+        return [*kinds, "refused"]
     if answer.duplicate:
         kinds.append("duplicates")
     elif answer.relation is Relation.UNDECIDED:
@@ -240,6 +248,8 @@ def _in_words(counts: Counter[str]) -> str:
     words = f"{counts['pages']:,} pages: {counts['new']:,} new, {counts['duplicates']:,} duplicates"
     if counts["undecided"]:
         words += f", {counts['undecided']:,} with too little text to decide"
+    if counts["refused"]:
+        words += f", {counts['refused']:,} skipped because the store refused them"
     if counts["known"]:
         words += f"; {counts['known']:,} of them were already in the store"
     return words

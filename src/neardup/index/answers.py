@@ -37,6 +37,7 @@ class Answer:
     similarity: float | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
     known: bool = False  # the very page was in the index already
+    refused: str | None = None  # why the store did not take the page: it is not in the index
 
 
 @dataclass(frozen=True, slots=True)

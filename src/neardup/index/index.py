@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from neardup.errors import RefusedError
 from neardup.index import contents, feedback, recheck, removal
 from neardup.index.answers import (
     Answer,
@@ -104,10 +105,11 @@ class Index:
         """Remember a page and say what it is. When this returns, the page is in.
 
         A page whose id is known is the same page: with the same content nothing changes, with
-        other content it takes the place of the earlier one.
+        other content it takes the place of the earlier one. A page that the store cannot hold is
+        not added: `refused` says why.
         """
         arrived = self._take_in([page])
-        return self.store.write(partial(self._add, arrived=arrived))[arrived.ids[0]]
+        return self._store(arrived)[arrived.ids[0]]
 
     def add_many(self, pages: Iterable[Input]) -> list[Answer]:
         """`add` for many pages, some at a time; the answers are in the order of the pages."""
@@ -117,7 +119,7 @@ class Index:
         """`add_many` for as many pages as there are: answers come as soon as pages are in."""
         some = batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
         for arrived in ordered_map(self._take_in, some, workers or default_workers()):
-            answers = self.store.write(partial(self._add, arrived=arrived))
+            answers = self._store(arrived)
             yield from (answers[each] for each in arrived.ids)
 
     def query(self, page: Input) -> Answer:
@@ -247,6 +249,21 @@ class Index:
         return recheck.recheck(
             self.method, self.store, keep_text=self.keep_text, work=work, progress=progress
         )
+
+    def _store(self, arrived: Arrived) -> dict[str, Answer]:
+        """Add pages in one transaction. If the store refuses, each half in one of its own, so that
+        only the pages it cannot hold are left out.
+        """
+        try:
+            return self.store.write(partial(self._add, arrived=arrived))
+        except RefusedError as error:
+            count = arrived.pages.num_rows
+            if count == 1:
+                page = arrived.pages["id"][0].as_py()
+                return {page: Answer(page, duplicate=False, cluster=None, refused=str(error))}
+            halves = list(range(count // 2)), list(range(count // 2, count))
+            first, second = (self._store(arrived.only(rows)) for rows in halves)
+            return first | second
 
     # Inside a transaction
 

@@ -36,14 +36,21 @@ class Arrived:
 
 
 def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived:
-    """The pages parsed. Of pages with one id the last counts."""
+    """The pages parsed. Of pages with one id the last counts.
+
+    Two ids are one if they are stored as the same text (`_without_nul`).
+    """
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
     if any(not page.id for page in raws):
         raise UsageError("a page without an id or URL cannot be remembered: give it an id")
     batches = [_parsed(group) for group in _same_kind(raws)]
     batch = _without_nul(pa.concat_batches(batches) if batches else parse(raw_batch([])))
-    names = dict(zip((page.id for page in raws), batch["id"].to_pylist(), strict=True))
+    stored = batch["id"].to_pylist()
+    names = dict(zip((page.id for page in raws), stored, strict=True))
+    rows = sorted({name: row for row, name in enumerate(stored)}.values())
+    if len(rows) < batch.num_rows:
+        batch = batch.take(pa.array(rows, pa.int64()))
     texts = pack_rows(batch, TEXT) if packed else None
     return Arrived([names[page.id] for page in pages], batch, texts)
 

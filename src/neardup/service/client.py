@@ -112,7 +112,7 @@ class Client:
                 content=body,
                 kind="application/x-ndjson",
             )
-            for line in response.text.splitlines():
+            for line in response.content.splitlines():  # no line ends but JSON's
                 answer = json.loads(line)
                 if "skipped" in answer:
                     raise ServiceError(422, answer["skipped"], answer["detail"])

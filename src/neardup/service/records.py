@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from starlette.convertors import Convertor, register_url_convertor
 
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.model import RawPage, Relation, Skip, Source
@@ -39,7 +40,7 @@ class Skipped(BaseModel):
 
     line: int = Field(description="counted from 1")
     id: str
-    skipped: str = Field(description="the reason, such as bad-json, no-content, too-large or no-id")
+    skipped: str = Field(description="the reason: bad-json, no-content, too-large, no-id, refused")
     detail: str
 
 
@@ -125,6 +126,20 @@ class State(BaseModel):
     status: Literal["ok", "ready"]
 
 
+class PageIdConvertor(Convertor[str]):
+    """The rest of a path, line ends too: Starlette's own `path` stops at them."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("page_id", PageIdConvertor())
+
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
 
@@ -132,7 +147,15 @@ def answer_line(given: Answer | Skipped) -> bytes:
     """An answer as one line of JSON, without the line break."""
     if isinstance(given, Skipped):
         return given.model_dump_json().encode()
-    return ANSWER.dump_json(given)
+    return ANSWER.dump_json(given, exclude={"refused"})
+
+
+def or_skipped(answer: Answer, page: RawPage) -> Answer | Skipped:
+    """The answer to the page of a line, unless the store refused the page."""
+    if answer.refused is None:
+        return answer
+    line = page.source.record + 1
+    return Skipped(line=line, id=answer.id, skipped="refused", detail=answer.refused)
 
 
 def plain_id(text: str) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from neardup.errors import MissingExtraError, StoreError, UsageError
+from neardup.errors import MissingExtraError, RefusedError, StoreError, UsageError
 from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
@@ -33,10 +33,20 @@ TYPES = {
     "real": "DOUBLE PRECISION",
     "bool": "BOOLEAN",
     "packed": "",
+    "hashed": "USING hash",
 }
 SCHEMA = "neardup"  # of the tables, unless the URL says ?schema=other
 PATIENCE = 60.0  # seconds that a server may be away
 MOST_CONNECTIONS = 8
+PASSING = {  # SQLSTATE of errors that a retry can mend, beside those of the connection (08)
+    "40001",  # serialization failure
+    "40P01",  # deadlock
+    "53300",  # too many connections
+    "55P03",  # a lock is not available
+    "57P01",  # the server shuts down,
+    "57P02",  # has crashed,
+    "57P03",  # or is starting up
+}
 WRITER = 0x6E656172  # the advisory lock of the one that writes, with the hash of the schema's name
 
 
@@ -125,8 +135,10 @@ class PostgresStore:
                     f"{self.url}: the disk is full; nothing of this batch was stored, what was "
                     "stored is intact"
                 ) from error
+            except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+                raise RefusedError(f"{self.url}: {_first_line(error)}") from error
             except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
-                if time.monotonic() - started > PATIENCE:
+                if not _may_pass(error) or time.monotonic() - started > PATIENCE:
                     raise StoreError(f"{self.url}: {_first_line(error)}") from error
                 time.sleep(pause)
                 pause = min(2 * pause, 2.0)
@@ -157,6 +169,12 @@ class PostgresStore:
                 version = int(row[0]) if row else 0
             if version != len(STEPS):
                 migrate(PostgresConnection(raw), TYPES, version)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same work may succeed later: the server was away, too busy, or in conflict."""
+    state = getattr(error, "sqlstate", None)
+    return state is None or state.startswith("08") or state in PASSING
 
 
 def _target(url: str) -> tuple[str, str]:

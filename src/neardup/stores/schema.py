@@ -1,9 +1,8 @@
-"""What a session asks of a database, so that its SQL is written once.
+"""The tables of a store, the steps from one version of them to the next, and what a session asks
+of a database, so that its SQL is written once.
 
 Statements are written with `?` for a value and `IN (?*)` for a list of values; each database
 translates them.
-
-The tables of a store, and the steps from one version of them to the next.
 """
 
 from __future__ import annotations
@@ -46,7 +45,8 @@ PARTS = {
     "state": ("state",),
 }
 
-# {int}, {bool}, {blob} and {real} are the database's own; {packed} makes a table its own index.
+# {int}, {bool}, {blob} and {real} are the database's own; {packed} makes a table its own index;
+# {hashed} is how the database indexes a hash of a text, or empty if its indexes take any text.
 VERSION_1 = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """CREATE TABLE pages (
@@ -93,10 +93,35 @@ def _make_tables(connection: Connection, types: dict[str, str]) -> None:
         connection.run(statement.format(**types))
 
 
+# The first page of a cluster is looked up for every page that joins a great one.
+VERSION_2 = (
+    "DROP INDEX pages_by_cluster",
+    "CREATE INDEX pages_by_cluster ON pages (cluster, number)",
+)
+# PostgreSQL refuses index entries above 2.7 KB; ids and hosts may be longer.
+VERSION_2_HASHED = (
+    "ALTER TABLE pages DROP CONSTRAINT pages_id_key",
+    "ALTER TABLE pages ADD CONSTRAINT pages_id_key EXCLUDE {hashed} (id WITH =)",
+    "DROP INDEX pages_by_host",
+    "CREATE INDEX pages_by_host ON pages {hashed} (host)",
+    "ALTER TABLE state DROP CONSTRAINT state_pkey",
+    "CREATE INDEX state_by_key ON state {hashed} (key)",
+    "CREATE INDEX state_by_map ON state (map)",
+    "ALTER TABLE feedback DROP CONSTRAINT feedback_pkey",
+    "CREATE INDEX feedback_by_a ON feedback {hashed} (a)",
+)
+
+
+def _index_long_texts(connection: Connection, types: dict[str, str]) -> None:
+    statements = VERSION_2 + (VERSION_2_HASHED if types["hashed"] else ())
+    for statement in statements:
+        connection.run(statement.format(**types))
+
+
 Step = Callable[[Connection, dict[str, str]], None]
 
 # Step n takes a store from version n to version n + 1. A step that has been released never changes.
-STEPS: list[Step] = [_make_tables]
+STEPS: list[Step] = [_make_tables, _index_long_texts]
 
 
 def migrate(connection: Connection, types: dict[str, str], version: int) -> int:

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from neardup.errors import StoreError, UsageError
+from neardup.errors import RefusedError, StoreError, UsageError
 from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
@@ -28,6 +28,7 @@ TYPES = {
     "real": "REAL",
     "bool": "INTEGER",
     "packed": " WITHOUT ROWID",
+    "hashed": "",
 }
 PATIENCE = 120.0  # seconds to wait for another writer
 ROWS_AT_ONCE = 64  # that a statement inserts; SQLite takes 999 values everywhere
@@ -137,6 +138,8 @@ class SqliteStore:
         """Errors of the database in words that say what to do."""
         try:
             yield
+        except sqlite3.DataError as error:
+            raise RefusedError(f"{self._file}: {error}") from error
         except sqlite3.Error as error:
             raise StoreError(f"{self._file}: {_in_words(error)}") from error
 

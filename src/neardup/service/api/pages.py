@@ -20,6 +20,7 @@ from neardup.service.records import (
     PageOut,
     Skipped,
     answer_line,
+    or_skipped,
     page_from,
     pages_from_lines,
     plain_id,
@@ -84,6 +85,8 @@ async def add(
         detail = f"send application/json, text/html, text/plain or {LINES[0]}"
         raise Problem(415, "unknown-type", detail)
     answers = await _answer(service, [page], dry_run)
+    if answers[0].refused:
+        raise Problem(422, "refused", answers[0].refused)
     return Response(answer_line(answers[0]), media_type="application/json")
 
 
@@ -135,7 +138,8 @@ async def _answer_lines(
     answers = iter(await _answer(service, pages, dry_run))
     service.metrics.pages.labels("skipped").inc(len(lines) - len(pages))
     content = [
-        answer_line(next(answers) if isinstance(each, RawPage) else each) + b"\n" for each in lines
+        answer_line(each if isinstance(each, Skipped) else or_skipped(next(answers), each)) + b"\n"
+        for each in lines
     ]
     return Response(b"".join(content), media_type=LINES[0])
 
@@ -148,12 +152,13 @@ async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list
     answers = await service.workers.add(pages)
     for answer in answers:
         outcome = "known" if answer.known else "duplicate" if answer.duplicate else "new"
+        outcome = "skipped" if answer.refused else outcome
         service.metrics.pages.labels(outcome).inc()
     return answers
 
 
 @router.get(
-    "/{id:path}",
+    "/{id:page_id}",
     response_model_exclude_none=False,
     responses=problem_responses(404),
     dependencies=[READER],
@@ -176,7 +181,7 @@ def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
 
 
 @router.delete(
-    "/{id:path}", status_code=204, responses=problem_responses(404), dependencies=[WRITER]
+    "/{id:page_id}", status_code=204, responses=problem_responses(404), dependencies=[WRITER]
 )
 async def remove(service: Running, id: PageId) -> None:  # noqa: A002
     """Remove a page from the index; the rest of its cluster is judged again."""

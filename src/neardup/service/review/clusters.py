@@ -117,7 +117,7 @@ async def find_page(
     return RedirectResponse(page_path(id.strip()) if id.strip() else "/", 303)
 
 
-@router.get("/pages/{id:path}")
+@router.get("/pages/{id:page_id}")
 async def show_page(
     visit: ReadingVisit,
     id: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)],  # noqa: A002
