@@ -65,6 +65,7 @@ class SkipReason(StrEnum):
     NOT_HTML = "not-html"  # an image, a stylesheet, a DNS record ...
     HTTP_STATUS = "http-status"  # a redirect or an error page
     TOO_LARGE = "too-large"  # above the page limit, also after decompression
+    LONG_URL = "long-url"  # above 8,192 characters
     UNRESOLVED_REVISIT = "unresolved-revisit"  # repeats a record that is not in the input
     DUPLICATE_ID = "duplicate-id"  # a second record under one id
 

@@ -132,8 +132,9 @@ class Window:
         seen = b""
         while len(seen) < limit:
             fresh = self.take(min(limit - len(seen), 2048))
+            unsearched = max(0, len(seen) - 3)  # an end has four bytes at most
             seen += fresh
-            if match := end.search(seen):
+            if match := end.search(seen, unsearched):
                 self.give_back(seen[match.end() :])
                 return seen[: match.end()]
             if not fresh:

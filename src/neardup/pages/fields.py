@@ -18,7 +18,7 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.limits import Limits
+from neardup.pages.limits import URL_LENGTH, Limits
 
 _MILLISECONDS = 1e11  # as seconds, the year 5138: a larger number counts milliseconds
 
@@ -87,6 +87,8 @@ def page_from_fields(
     url = _text(fields.get("url"))
     name = f"{source.path.rpartition('/')[2]}:{source.record}"
     identity = _identity(fields.get("id")) or url or name
+    if len(url) > URL_LENGTH:
+        return long_url(source, url)
     content = _content(fields)
     if content is None:
         return Skip(source, SkipReason.NO_CONTENT, "neither html nor text", identity)
@@ -109,6 +111,12 @@ def page_from_fields(
         charset=charsets.get("html" if is_html else "text", ""),
         original=original,
     )
+
+
+def long_url(source: Source, url: str) -> Skip:
+    """The skip of a record whose URL is too long; it names the beginning of the URL."""
+    detail = f"a URL of {len(url):,} characters; the limit is {URL_LENGTH:,}"
+    return Skip(source, SkipReason.LONG_URL, detail, url[:200] + "…")
 
 
 def _content(fields: Mapping[str, object]) -> tuple[bytes, bool] | None:
@@ -171,11 +179,24 @@ def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
 
 def row_fields(original: ParquetRow) -> dict[str, Any]:
     """All columns of a Parquet row."""
+    row = original.batch.slice(original.row, 1)
+    return {name: _cell(row.column(name)) for name in row.schema.names}
+
+
+def _cell(column: Any) -> Any:
+    """The value of a column of one row; as text where Python has no value for it."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
     try:
-        row: dict[str, Any] = original.batch.slice(original.row, 1).to_pylist()[0]
-    except ValueError as error:  # nanoseconds, for which Python has no type
-        raise OutputError(f"a Parquet row has no other form: {error}") from None
-    return row
+        return column[0].as_py()
+    except (ValueError, OverflowError) as error:
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        try:
+            if pa.types.is_temporal(kind):  # nanoseconds, or a year beyond 9999
+                return column.cast(kind).cast(pa.string())[0].as_py()
+            return column.cast(kind).cast(pa.large_binary())[0].as_py().decode("utf-8", "replace")
+        except pa.ArrowException:
+            raise OutputError(f"a value of a Parquet row cannot be written: {error}") from None
 
 
 def json_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:

@@ -85,7 +85,8 @@ _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.
 _VAGUE_TYPES = frozenset({"", "unknown", "no-type", "content/unknown", "application/octet-stream"})
 _XML_TYPES = frozenset({"text/xml", "application/xml"})
 _HTML_OPENING = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*|<\?xml.*?\?>\s*)*"
+    # Atomic groups: a comment ends at its first "-->", and nothing is tried twice
+    rb"(?:\xef\xbb\xbf)?(?>(?:\s|<!--(?>.*?-->)|<\?xml(?>.*?\?>))*)"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|table|div|h1|p|br|a|font|b)[\s>]",
     re.I | re.S,
 )

@@ -164,20 +164,19 @@ class LocalPlace:
         return Path(path).is_dir()
 
     def walk(self, folder: str) -> Iterator[str]:
-        return self._walk(folder, "")
-
-    def _walk(self, folder: str, prefix: str) -> Iterator[str]:
-        try:
-            with os.scandir(folder) as entries:
-                found = sorted(_sort_name(each) for each in entries if each.name[0] != ".")
-        except OSError:
-            yield prefix.rstrip("/")  # opening it will say why it cannot be read
-            return
-        for name in found:
-            if name.endswith("/"):
-                yield from self._walk(os.path.join(folder, name), prefix + name)  # noqa: PTH118
-            else:
-                yield prefix + name
+        pending = [""]  # relative paths, the next one last; folders end in a slash
+        while pending:
+            relative = pending.pop()
+            if relative and not relative.endswith("/"):
+                yield relative
+                continue
+            try:
+                with os.scandir(os.path.join(folder, relative)) as entries:  # noqa: PTH118
+                    names = sorted(_sort_name(each) for each in entries if each.name[0] != ".")
+            except OSError:
+                yield relative.rstrip("/")  # opening it will say why it cannot be read
+                continue
+            pending += [relative + name for name in reversed(names)]
 
     def join(self, folder: str, relative: str) -> str:
         return os.path.join(folder, relative)  # noqa: PTH118 - `./` stays as written
@@ -186,11 +185,11 @@ class LocalPlace:
         return os.path.abspath(path)  # noqa: PTH100 - links are files of their own
 
     def open(self, path: str) -> BinaryIO:
-        file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")  # noqa: PTH123, SIM115
-        mode = os.fstat(file.fileno()).st_mode
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
         if stat.S_ISREG(mode):
-            return file
-        file.close()
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
         if stat.S_ISFIFO(mode) and path.startswith("/dev/fd/"):  # a shell's <(command)
             return open(path, "rb")  # noqa: PTH123
         raise OSError("not a regular file")
@@ -262,6 +261,20 @@ class File:
     kind: Kind
     place: Place
 
+    @property
+    def source(self) -> str:
+        """The path as results show it."""
+        return printable(self.path)
+
+
+def printable(path: str) -> str:
+    """The path with bytes that are no UTF-8 written as `\\xff`: two such names stay two."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path
+
 
 @dataclass(frozen=True, slots=True)
 class _Named:
@@ -311,6 +324,8 @@ def _expand(text: str) -> list[_Named]:
         found = [each for each in named if not each.is_folder or _has_pages(each)]
     except OSError as error:
         raise InputError(f"{text}: {error.strerror or error}") from None
+    except RecursionError:  # of Python's glob
+        raise InputError(f"{text}: the folders are nested too deeply for **") from None
     if not found:
         raise InputError(f"{text}: {_why_nothing(text, named)}")
     return found
@@ -353,9 +368,11 @@ def _files_of(named: _Named) -> Iterator[File]:
     if not named.is_folder:
         name = named.path.rpartition("/")[2]
         kind = Kind.JSONL if named.path == "-" else kind_of_name(named.path)
-        yield File(named.path, name, kind, named.place)
+        yield File(named.path, printable(name), kind, named.place)
         return
     for relative in named.place.walk(named.path):
         path = named.place.join(named.path, relative)
         kind = kind_of_name(relative)
-        yield File(path, relative, Kind.OTHER if kind is Kind.UNTOLD else kind, named.place)
+        if kind is Kind.UNTOLD:
+            kind = Kind.OTHER
+        yield File(path, printable(relative), kind, named.place)

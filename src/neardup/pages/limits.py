@@ -22,4 +22,5 @@ class Limits:
         return self.page_bytes + HEAD_BYTES
 
 
+URL_LENGTH = 8192  # characters; browsers and servers take no longer ones
 HEAD_BYTES = 65_536  # the longest head of a WARC record or HTTP response that is looked at

@@ -1,11 +1,18 @@
-"""Pages of Parquet files, a few rows at a time."""
+"""Pages of Parquet files, a few rows at a time.
+
+Columns of text stay dictionaries until their values are used: a file of a few hundred bytes can
+repeat one large value over thousands of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.model import RawPage, Skip, SkipReason, Source
@@ -15,7 +22,10 @@ from neardup.pages.limits import Limits
 _COLUMNS = ("id", "url", "html", "text", "title", "time")
 _BATCH_BYTES = 16_000_000
 _BATCH_ROWS = 1024
-_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
+_UNSURE_ROWS = 16  # of a large column whose values may be repeated
+_ERRORS = (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, TypeError)
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # a second in each
+_YEARS_1_TO_9999 = (-62_135_596_800, 253_402_300_799)  # in seconds; what Python's datetime holds
 
 
 def read_parquet(
@@ -28,15 +38,24 @@ def read_parquet(
 ) -> Iterator[RawPage | Skip]:
     """The pages of a file, in order, or those of some of its row groups."""
     try:
-        file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
-        names = file.schema_arrow.names
+        metadata = pq.read_metadata(stream)
+        schema = metadata.schema.to_arrow_schema()
+        names = schema.names
+        repeated = _dictionaries(metadata, schema)
+        file = pq.ParquetFile(
+            stream,
+            metadata=metadata,
+            read_dictionary=repeated,
+            buffer_size=1 << 20,
+            pre_buffer=False,
+        )
     except _ERRORS as error:
         yield Skip(Source(path), SkipReason.UNREADABLE, f"not a Parquet file: {_first_line(error)}")
         return
     if "html" not in names and "text" not in names:
         yield Skip(Source(path), SkipReason.NO_CONTENT, "no column html or text")
         return
-    rows = _Rows(path, file, limits, keep_original=keep_original)
+    rows = _Rows(path, file, schema, limits, keep_original=keep_original)
     yield from rows.of_groups(row_groups or range(file.num_row_groups))
 
 
@@ -44,13 +63,19 @@ class _Rows:
     """The rows of one file as pages."""
 
     def __init__(
-        self, path: str, file: pq.ParquetFile, limits: Limits, *, keep_original: bool
+        self,
+        path: str,
+        file: pq.ParquetFile,
+        schema: pa.Schema,
+        limits: Limits,
+        *,
+        keep_original: bool,
     ) -> None:
         self._path = path
         self._file = file
         self._limits = limits
         self._keep_original = keep_original
-        schema = file.schema_arrow
+        self._schema = schema
         held = [name for name in _COLUMNS if schema.get_field_index(name) >= 0]
         self._columns = None if keep_original else held
         self._charsets: dict[str, str] = {
@@ -75,8 +100,9 @@ class _Rows:
         for batch in self._file.iter_batches(
             size, row_groups=[group], columns=self._columns, use_threads=False
         ):
-            yield from self._batch(batch, row)
-            row += batch.num_rows
+            for some in _bounded(batch):
+                yield from self._batch(some, row)
+                row += some.num_rows
 
     def _batch(self, batch: pa.RecordBatch, row: int) -> Iterator[RawPage | Skip]:
         columns = {
@@ -84,6 +110,8 @@ class _Rows:
             for name in _COLUMNS
             if batch.schema.get_field_index(name) >= 0
         }
+        if self._keep_original:
+            batch = batch.cast(self._schema)
         for at in range(batch.num_rows):
             fields = {name: values[at] for name, values in columns.items()}
             original = ParquetRow(batch, at) if self._keep_original else None
@@ -94,18 +122,70 @@ class _Rows:
 def _batch_rows(about: Any) -> int:
     """So many rows of this group as make a batch of bounded size."""
     each = max(1, about.total_byte_size // max(1, about.num_rows))
-    return int(min(_BATCH_ROWS, max(1, _BATCH_BYTES // each)))
+    rows = int(min(_BATCH_ROWS, max(1, _BATCH_BYTES // each)))
+    chunks = [about.column(number) for number in range(about.num_columns)]
+    return min(rows, _UNSURE_ROWS) if any(map(_may_repeat, chunks)) else rows
+
+
+def _may_repeat(chunk: Any) -> bool:
+    """Whether a column's average says little of its rows: large, and values may be repeated."""
+    return bool(chunk.has_dictionary_page) and chunk.total_uncompressed_size > _BATCH_BYTES
+
+
+def _dictionaries(metadata: Any, schema: pa.Schema) -> list[str]:
+    """The columns of bytes to be read as dictionaries: those whose distinct values are few.
+
+    Arrow keeps every distinct value of a row group in its dictionary, so a large column of
+    different pages must be read as plain values.
+    """
+    large = {
+        chunk.path_in_schema
+        for group in map(metadata.row_group, range(metadata.num_row_groups))
+        for chunk in map(group.column, range(group.num_columns))
+        if chunk.total_uncompressed_size > _BATCH_BYTES
+    }
+    return [
+        name for name in schema.names if _is_bytes(schema.field(name).type) and name not in large
+    ]
+
+
+def _bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in slices of at most `_BATCH_BYTES` once dictionaries are decoded, or one row."""
+    sizes = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            sizes += lengths.fill_null(0).to_numpy(zero_copy_only=False)
+    parts = np.cumsum(sizes) // _BATCH_BYTES
+    starts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), batch.num_rows]
+    for start, end in pairwise(starts):
+        yield batch.slice(start, end - start)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return _is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
 def _values(column: pa.Array) -> list[Any]:
     """Python values; text as bytes, which need not be valid UTF-8."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_date(column.type):  # no moment: a page has no time by it
+        return [None] * len(column)
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", "UTC"), safe=False)
+        column = _within_years(column).cast(pa.timestamp("us", "UTC"), safe=False)
     elif _is_text(column.type):
         column = column.cast(pa.large_binary())
     return list(column.to_pylist())
+
+
+def _within_years(column: pa.Array) -> pa.Array:
+    """Times, null where they are beyond the years 1 to 9999."""
+    second = _UNITS[column.type.unit]
+    first, last = (min(max(each * second, -(2**63)), 2**63 - 1) for each in _YEARS_1_TO_9999)
+    numbers = column.cast(pa.int64())
+    is_within = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
+    return pc.if_else(is_within, column, pa.scalar(None, column.type))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -60,13 +60,15 @@ class Reading:
 
     def _read_file(self, file: File) -> Iterator[RawPage | Skip]:
         if file.kind is Kind.OTHER:
-            yield Skip(Source(file.path), SkipReason.NOT_HTML, "not a page by its name", file.name)
+            yield Skip(
+                Source(file.source), SkipReason.NOT_HTML, "not a page by its name", file.name
+            )
             return
         with file.place.open(file.path) as stream:
             content = _Peeked(chunks(stream, resumes))
             kind = kind_of_content(content.start) if file.kind is Kind.UNTOLD else file.kind
             if content.is_empty:
-                yield Skip(Source(file.path), SkipReason.EMPTY, "the file is empty", file.name)
+                yield Skip(Source(file.source), SkipReason.EMPTY, "the file is empty", file.name)
             elif kind is Kind.PARQUET:
                 yield from self._read_parquet(file)
             else:
@@ -75,23 +77,23 @@ class Reading:
     def _read_content(self, file: File, kind: Kind, content: Chunks) -> Iterator[RawPage | Skip]:
         if kind is Kind.ARCHIVE:
             self._archives.append(file)
-            yield from self._warc.read(file.path, content)
+            yield from self._warc.read(file.source, content)
         elif kind is Kind.JSONL:
             keep = self._keep_original
-            yield from read_lines(file.path, content, self._limits, keep_original=keep)
+            yield from read_lines(file.source, content, self._limits, keep_original=keep)
         elif kind is Kind.OTHER:
             detail = f"neither name nor content tell what it is; known are {_KNOWN}"
-            yield Skip(Source(file.path), SkipReason.UNREADABLE, detail, file.name)
+            yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
         else:
             is_html = kind is Kind.HTML
-            yield read_file(file.path, file.name, content, self._limits, is_html=is_html)
+            yield read_file(file.source, file.name, content, self._limits, is_html=is_html)
 
     def _read_parquet(self, file: File) -> Iterator[RawPage | Skip]:
         from neardup.pages.parquet import read_parquet  # noqa: PLC0415 - pyarrow is heavy
 
         with file.place.open(file.path) as stream:  # from its start again
             keep = self._keep_original
-            yield from read_parquet(file.path, stream, self._limits, keep_original=keep)
+            yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
 
     def _resolve(self, file: File) -> Iterator[RawPage | Skip]:
         with file.place.open(file.path) as stream:
@@ -114,4 +116,4 @@ def _guarded(file: File, pages: Iterator[RawPage | Skip]) -> Iterator[RawPage | 
         yield from pages
     except OSError as error:
         detail = error.strerror or str(error)
-        yield Skip(Source(file.path), SkipReason.UNREADABLE, detail, file.name)
+        yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)

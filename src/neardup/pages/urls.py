@@ -76,15 +76,14 @@ PUBLIC_SUFFIXES = _words("""
 _WEB = re.compile(r"(?:(https?):)?//([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.I | re.S)
 _PORT = re.compile(r":(\d*)$")
 _PLAIN_HOST = re.compile(r"[a-z0-9.-]+")
-_PLAIN_PATH = re.compile(
-    r"[A-Za-z0-9/_~,:;=@!$&'()*+-]*(?:\.[A-Za-z0-9_~-]+[A-Za-z0-9/_~,:;=@-]*)?"
-)
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9/_~,:;=@!$&'()*+-]*(?:\.[A-Za-z0-9_~-][A-Za-z0-9/_~,:;=@-]*)?")
 _PLAIN_QUERY = re.compile(r"[A-Za-z0-9/_~,:;=@!$&'()*+.?-]*")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|(%)|([^A-Za-z0-9/_~,:;=@!$&'()*+.?-])")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/;]*", re.I)
 _LONG_TOKEN = re.compile(r"(?=.*\d)[A-Za-z0-9_-]{16,}")
-_IP = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|.*:.*")
+_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_HOST_LENGTH = 255  # of DNS; longer names are escaped, not encoded
 _EDGES = "".join(map(chr, range(33))) + "\u00a0\u3000\ufeff"
 
 
@@ -123,7 +122,7 @@ def same_url(a: str, b: str) -> bool:
 def site(host: str) -> str:
     """The domain that was registered: what is left of a public suffix, and one label before it."""
     labels = host.split(".")
-    if len(labels) < 3 or _IP.fullmatch(host):
+    if len(labels) < 3 or ":" in host or _IPV4.fullmatch(host):
         return host
     return ".".join(labels[-_suffix_labels(labels) - 1 :])
 
@@ -184,7 +183,7 @@ def _authority(authority: str, scheme: str) -> str:
 @lru_cache(maxsize=4096)
 def _ascii_host(name: str) -> str:
     """Punycode; what cannot be, escaped."""
-    if not name.isascii():
+    if not name.isascii() and len(name) <= _HOST_LENGTH:
         try:
             name = name.encode("idna").decode("ascii").lower()
         except UnicodeError:
@@ -195,9 +194,10 @@ def _ascii_host(name: str) -> str:
 
 
 def _fold_www(name: str) -> str:
-    while name.startswith("www.") and "." in name[4:]:
-        name = name[4:]
-    return name
+    start = 0
+    while name.startswith("www.", start) and name.find(".", start + 4) >= 0:
+        start += 4
+    return name[start:]
 
 
 def _path(path: str) -> str:
@@ -213,12 +213,14 @@ def _path(path: str) -> str:
 
 
 def _fold_end(path: str) -> str:
+    end = len(path)
     while True:
-        path = path.rstrip("/")
-        head, _, last = path.rpartition("/")
-        if last.lower() not in INDEX_FILES:
-            return path
-        path = head
+        while end and path[end - 1] == "/":
+            end -= 1
+        start = path.rfind("/", 0, end) + 1
+        if path[start:end].lower() not in INDEX_FILES:
+            return path[:end]
+        end = start
 
 
 def _without_dots(path: str) -> str:

@@ -20,7 +20,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.archive import Problem, Record, parse_headers, records
-from neardup.pages.fields import WarcBytes, parse_time
+from neardup.pages.fields import WarcBytes, long_url, parse_time
 from neardup.pages.http import (
     Response,
     charset_of,
@@ -29,7 +29,7 @@ from neardup.pages.http import (
     media_type,
     parse_response,
 )
-from neardup.pages.limits import Limits
+from neardup.pages.limits import URL_LENGTH, Limits
 from neardup.pages.streams import Chunks
 
 
@@ -43,14 +43,21 @@ class Revisit:
     head: bytes
 
 
+REVISIT_BYTES = 512_000_000  # that may wait for the pages they repeat
+_REVISIT_OVERHEAD = 500  # bytes of a revisit beside its URL, date and head, about
+_DATE_LENGTH = 64  # characters; a WARC date has at most 30
+
+
 class Revisits:
-    """The revisits seen so far, by the keys of what they repeat."""
+    """The revisits seen so far, by the keys of what they repeat; `held` are their bytes, about."""
 
     def __init__(self) -> None:
+        self.held = 0
         self._waiting: dict[bytes, list[Revisit]] = {}
         self._open: dict[Source, str] = {}  # with their URLs
 
     def add(self, revisit: Revisit, keys: list[bytes]) -> None:
+        self.held += len(revisit.url) + len(revisit.head) + _REVISIT_OVERHEAD
         self._open[revisit.source] = revisit.url
         for key in keys:
             self._waiting.setdefault(key, []).append(revisit)
@@ -182,9 +189,10 @@ class WarcReader:
         for item in records(chunks, self._limits):
             source = Source(path, item.number)
             if isinstance(item, Problem):
-                yield Skip(source, item.reason, item.detail, item.uri)
+                yield Skip(source, item.reason, item.detail, item.uri[:URL_LENGTH])
             elif item.type == "revisit":
-                self._note_revisit(item, source)
+                if skip := self._note_revisit(item, source):
+                    yield skip
             elif item.type not in _NOT_PAGES:
                 yield self._page(item, source)
 
@@ -197,10 +205,18 @@ class WarcReader:
                 for revisit in self.revisits.take(own_keys(item.headers)):
                     yield self._repeat(item, revisit)
 
-    def _note_revisit(self, record: Record, source: Source) -> None:
-        headers = record.headers
-        revisit = Revisit(source, target_of(headers), headers.get("warc-date", ""), record.head)
-        self.revisits.add(revisit, wanted_keys(headers))
+    def _note_revisit(self, record: Record, source: Source) -> Skip | None:
+        """Remember a revisit, or say why not."""
+        url, date = target_of(record.headers), record.headers.get("warc-date", "")
+        if len(url) > URL_LENGTH:
+            return long_url(source, url)
+        if self.revisits.held > REVISIT_BYTES:
+            detail = f"the revisits still open take more than {REVISIT_BYTES:,} bytes"
+            return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)
+        head = record.head if self._keep_original else b""
+        revisit = Revisit(source, url, date[:_DATE_LENGTH], head)
+        self.revisits.add(revisit, wanted_keys(record.headers))
+        return None
 
     def _repeat(self, record: Record, revisit: Revisit) -> RawPage | Skip:
         """The revisit's own URL and date with the body of what it repeats."""
@@ -212,6 +228,8 @@ class WarcReader:
 
     def _page(self, record: Record, source: Source) -> RawPage | Skip:
         url = target_of(record.headers)
+        if len(url) > URL_LENGTH:
+            return long_url(source, url)
         answer = self._content(record)
         if isinstance(answer, _Refusal):
             return Skip(source, answer.reason, answer.detail, url)
