@@ -19,6 +19,7 @@ from neardup.local.work import Parts
 from neardup.methods.base import verdicts
 from neardup.model import Relation
 from neardup.report import write_report
+from neardup.report.findings import ROOM, Room
 from neardup.schemas import RELATED, VERDICTS
 from page_batches import page_batch
 
@@ -56,9 +57,9 @@ class HandmadeRun:
     judged: Judged
     clustering: Clustering
 
-    def report(self) -> str:
+    def report(self, room: Room = ROOM) -> str:
         """The report, written and read back."""
-        write_report(self.folder, self.spilled, self.judged, self.clustering)
+        write_report(self.folder, self.spilled, self.judged, self.clustering, room)
         return (self.folder / "report.html").read_text("utf-8")
 
 

@@ -14,7 +14,9 @@ import pytest
 
 from neardup import dedup
 from neardup.local.runs import dedup as dedup_without_report
-from neardup.report import findings, listing, recluster
+from neardup.report import recluster
+from neardup.report.findings import ROOM, Room, pairs_of_clusters
+from neardup.report.listing import LONGEST_TEXT
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import sample_records, write_jsonl
 
@@ -163,14 +165,11 @@ def test_decisions_are_told_apart(tmp_path: Path) -> None:
     assert [pair["a"]["cluster"] for pair in shown] == [0, 0, -1, -1]
 
 
-def test_the_most_doubtful_pairs_come_first_and_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(findings, "DOUBTFUL_PAIRS", 2)
-    monkeypatch.setattr(findings, "PAIRS_OF_CLUSTERS", 0)
+def test_the_most_doubtful_pairs_come_first_and_are_kept(tmp_path: Path) -> None:
+    room = Room(doubtful_pairs=2, pairs_of_clusters=0)
     pairs = [Judgement(0, number, similarity=1 - number / 100) for number in range(1, 9)]
     pairs += [Judgement(number, 9, "different", number / 10) for number in range(1, 9)]
-    report = handmade_run(tmp_path, pages(10), pairs, [range(9)]).report()
+    report = handmade_run(tmp_path, pages(10), pairs, [range(9)]).report(room)
     similarities = [pair["similarity"] for pair in data_of(report)["pairs"]]
     assert similarities == [0.92, 0.93, 0.8, 0.7]
     assert "12 judged pairs" in report
@@ -180,18 +179,15 @@ def test_every_large_cluster_has_pairs_with_its_kept_page(tmp_path: Path) -> Non
     clusters = [[3, 0, 1, 2], [4, 5]]
     pairs = [Judgement(a, b) for a in range(4) for b in range(a + 1, 4)] + [Judgement(4, 5)]
     run = handmade_run(tmp_path, pages(6), pairs, clusters)
-    chosen = findings._pairs_of_clusters(run.judged, run.clustering, run.judged.left * 0)
+    chosen = pairs_of_clusters(run.judged, run.clustering, run.judged.left * 0, ROOM)
     found = [(int(run.judged.left[pair]), int(run.judged.right[pair])) for pair in chosen]
     assert found == [(0, 3), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2), (4, 5)]
 
 
-def test_clusters_beyond_the_room_are_left_out_and_said_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "LISTING_BYTES", 400)
-    monkeypatch.setattr(findings, "MEMBERS_OF_A_CLUSTER", 3)
+def test_clusters_beyond_the_room_are_left_out_and_said_so(tmp_path: Path) -> None:
+    room = Room(listing_bytes=400, members_of_a_cluster=3)
     clusters = [range(10), [10, 11], [12, 13], [14, 15], [16, 17], [18, 19]]
-    report = handmade_run(tmp_path, pages(20), clusters=clusters).report()
+    report = handmade_run(tmp_path, pages(20), clusters=clusters).report(room)
     listed = data_of(report)["clusters"]
     assert listed["size"][:2] == [10, 2]
     assert listed["count"][:2] == [3, 2]
@@ -200,16 +196,13 @@ def test_clusters_beyond_the_room_are_left_out_and_said_so(
     assert "7 pages of very large clusters" in report
 
 
-def test_texts_beyond_the_room_are_left_out_and_said_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = dict.fromkeys(listing.TEXT_BYTES, 1_000)
-    monkeypatch.setattr(listing, "TEXT_BYTES", room)
+def test_texts_beyond_the_room_are_left_out_and_said_so(tmp_path: Path) -> None:
+    room = Room(joined_text_bytes=1_000)
     pairs = [Judgement(0, 1), Judgement(0, 2)]
     run = handmade_run(tmp_path, pages(3, text="word " * 120), pairs, [range(3)])
-    shown = data_of(run.report())["pairs"]
-    assert [pair["rows"] is None for pair in shown] == [False, True]
-    assert "the texts of 1 listed pair" in run.report()
+    report = run.report(room)
+    assert [pair["rows"] is None for pair in data_of(report)["pairs"]] == [False, True]
+    assert "the texts of 1 listed pair" in report
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
@@ -218,7 +211,7 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
     start, left_out, end = data_of(report)["pairs"][0]["rows"]
     assert text.startswith(start)
     assert end in text
-    assert len(start) + left_out + len(end) == listing.LONGEST_TEXT
+    assert len(start) + left_out + len(end) == LONGEST_TEXT
 
 
 def test_much_evidence_is_cut_to_why(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from neardup import Relation, html_page, text_page
 from neardup.model import RawPage, Source
-from neardup.service import client as client_module
 from neardup.service.client import Client, ServiceError
 from sample_pages import html, long_html
 from service_process import READ, WRITE, Service
@@ -81,10 +80,13 @@ def test_pages_keep_charset_time_and_title(client: Client) -> None:
     assert "春茶上市以来" in (client.text("gb") or "")
 
 
-def test_many_pages_go_in_parts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "PAGES_AT_ONCE", 3)
+def test_many_pages_go_in_parts(service: Service) -> None:
     pages = (text_page(f"many words of page {number}", id=f"many-{number}") for number in range(8))
-    assert [answer.id for answer in client.stream(pages)] == [f"many-{n}" for n in range(8)]
+    with Client(service.url, timeout=400, pages_per_request=3) as client:
+        answers = client.stream(pages)
+        assert next(answers).id == "many-0"
+        assert next(pages).id == "many-3"  # the first request is answered, the next not yet made
+        assert [answer.id for answer in answers] == [f"many-{n}" for n in (1, 2, 4, 5, 6, 7)]
 
 
 def test_refusals_are_told(client: Client, guarded: Service) -> None:

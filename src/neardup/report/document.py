@@ -20,7 +20,9 @@ from neardup.local.features import Rows
 from neardup.local.pipeline import Clustering, Judged
 from neardup.local.result import Result
 from neardup.report.findings import (
+    ROOM,
     Decision,
+    Room,
     SizeClass,
     cluster_sizes,
     decisions,
@@ -42,15 +44,21 @@ DECISION_NAMES = {
 }
 
 
-def write_report(folder: Path, spilled: Spilled, judged: Judged, clustering: Clustering) -> None:
+def write_report(
+    folder: Path,
+    spilled: Spilled,
+    judged: Judged,
+    clustering: Clustering,
+    room: Room = ROOM,
+) -> None:
     """Write `report.html` into a folder that already has its tables and its summary."""
     summary = Result(folder).summary
     hosts = hosts_of(spilled.pages["url"])
     decided = decisions(judged, clustering)
     similarities = similarity_counts(judged, decided)
-    listing = list_clusters(spilled, clustering, hosts)
-    sample = read_pairs(judged, decided, sampled_pairs(judged, clustering, decided))
-    pairs = show_pairs(spilled, sample, _places(listing, clustering))
+    listing = list_clusters(spilled, clustering, hosts, room)
+    sample = read_pairs(judged, decided, sampled_pairs(judged, clustering, decided, room))
+    pairs = show_pairs(spilled, sample, _places(listing, clustering), room)
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
     document = (

@@ -23,11 +23,6 @@ from neardup.local.work import read_part
 from neardup.pages.urls import host
 
 BINS = 20  # of the similarity, each 0.05 wide
-PAIRS_OF_CLUSTERS = 300  # of the largest clusters
-PAIRS_OF_A_CLUSTER = 6
-DOUBTFUL_PAIRS = 100  # of each decision: those nearest to the other side
-MEMBERS_OF_A_CLUSTER = 1_000
-LISTED_PAGES = 150_000
 HOSTS_SHOWN = 100
 SIZE_BOUNDS = [2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000]
 _AUTHORITY = r"^\s*(?:[A-Za-z]+:)?//(?P<authority>[^/?#\\]*)"
@@ -116,6 +111,24 @@ def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Ite
         first += part.rows
 
 
+@dataclass(frozen=True)
+class Room:
+    """How much of a run the report holds at most, so that a browser opens it at once."""
+
+    listed_pages: int = 150_000
+    listing_bytes: int = 9_500_000
+    members_of_a_cluster: int = 1_000
+    pairs_of_clusters: int = 300  # of the largest clusters
+    pairs_of_a_cluster: int = 6
+    doubtful_pairs: int = 100  # of each decision: those nearest to the other side
+    joined_text_bytes: int = 2_000_000
+    related_text_bytes: int = 800_000
+    rejected_text_bytes: int = 1_200_000
+
+
+ROOM = Room()
+
+
 def clusters_by_size(clustering: Clustering) -> tuple[Rows, Rows]:
     """The clusters of more than one page, largest first, and the sizes of all by number."""
     sizes = np.bincount(clustering.labels)
@@ -123,35 +136,39 @@ def clusters_by_size(clustering: Clustering) -> tuple[Rows, Rows]:
     return clusters[np.argsort(-sizes[clusters], kind="stable")], sizes
 
 
-def listed_members(clustering: Clustering) -> list[Rows]:
+def listed_members(clustering: Clustering, room: Room) -> list[Rows]:
     """The pages of each cluster worth listing, largest cluster first, the kept page first."""
     clusters, sizes = clusters_by_size(clustering)
-    listed = np.minimum(sizes[clusters], MEMBERS_OF_A_CLUSTER)
-    clusters = clusters[np.cumsum(listed) <= LISTED_PAGES]
+    listed = np.minimum(sizes[clusters], room.members_of_a_cluster)
+    clusters = clusters[np.cumsum(listed) <= room.listed_pages]
     rank = np.full(sizes.size, clusters.size)
     rank[clusters] = np.arange(clusters.size)
     pages = np.flatnonzero(rank[clustering.labels] < clusters.size)
     order = np.lexsort((pages, ~clustering.is_kept[pages], rank[clustering.labels[pages]]))
     ends = np.cumsum(sizes[clusters])
     members = np.split(pages[order], ends)[:-1]
-    return [some[:MEMBERS_OF_A_CLUSTER] for some in members]
+    return [some[: room.members_of_a_cluster] for some in members]
 
 
-def sampled_pairs(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
+def sampled_pairs(
+    judged: Judged, clustering: Clustering, decided: NDArray[np.int64], room: Room
+) -> Rows:
     """Numbers of pairs: from the largest clusters, and the most doubtful of each decision."""
-    chosen = [_pairs_of_clusters(judged, clustering, decided)]
+    chosen = [pairs_of_clusters(judged, clustering, decided, room)]
     for decision in Decision:
         pairs = np.flatnonzero(decided == decision)
         similarity = judged.similarities[pairs]
         nearness = similarity if decision is Decision.JOINED else -similarity
-        chosen.append(pairs[np.argsort(nearness, kind="stable")[:DOUBTFUL_PAIRS]])
+        chosen.append(pairs[np.argsort(nearness, kind="stable")[: room.doubtful_pairs]])
     return np.unique(np.concatenate(chosen))
 
 
-def _pairs_of_clusters(judged: Judged, clustering: Clustering, decided: NDArray[np.int64]) -> Rows:
+def pairs_of_clusters(
+    judged: Judged, clustering: Clustering, decided: NDArray[np.int64], room: Room
+) -> Rows:
     """Some pairs of each of the largest clusters, with the kept page and least similar first."""
     clusters, sizes = clusters_by_size(clustering)
-    enough = clusters[:PAIRS_OF_CLUSTERS]
+    enough = clusters[: room.pairs_of_clusters]
     wanted = np.zeros(sizes.size, bool)
     wanted[enough] = True
     pairs = np.flatnonzero(decided == Decision.JOINED)
@@ -162,7 +179,7 @@ def _pairs_of_clusters(judged: Judged, clustering: Clustering, decided: NDArray[
     order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
     starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
     place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
-    return pairs[order[place < PAIRS_OF_A_CLUSTER]][:PAIRS_OF_CLUSTERS]
+    return pairs[order[place < room.pairs_of_a_cluster]][: room.pairs_of_clusters]
 
 
 @dataclass(frozen=True)

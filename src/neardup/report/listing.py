@@ -19,7 +19,7 @@ from neardup.local.features import Rows
 from neardup.local.pipeline import Clustering
 from neardup.model import Relation
 from neardup.report.difference import Part, Row, difference
-from neardup.report.findings import Decision, Hosts, Pair, listed_members, read_column
+from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members, read_column
 from neardup.report.templates import (
     LONGEST_NAME,
     LONGEST_TITLE,
@@ -28,11 +28,9 @@ from neardup.report.templates import (
     visible,
 )
 
-LISTING_BYTES = 9_500_000
 LONGEST_TEXT = 12_000  # characters of each side that are compared
 LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
 LONGEST_EVIDENCE = 1_500  # characters
-TEXT_BYTES = {Decision.JOINED: 2_000_000, Decision.RELATED: 800_000, Decision.REJECTED: 1_200_000}
 RELATIONS = [str(relation) for relation in Relation]
 WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
 PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity"]
@@ -58,21 +56,21 @@ class Listing:
     pages: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in PAGE_COLUMNS})
 
 
-def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> Listing:
+def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts, room: Room) -> Listing:
     """The largest clusters that fit."""
     listing = Listing()
-    clusters = listed_members(clustering)
+    clusters = listed_members(clustering, room)
     if not clusters:
         return listing
     columns = _page_columns(spilled, clustering, np.concatenate(clusters))
     totals = _totals(spilled, clustering, hosts)
-    first, room = 0, LISTING_BYTES
+    first, left = 0, room.listing_bytes
     for members in clusters:
         here = slice(first, first + members.size)
         first = here.stop
         pages = _briefly({name: values[here] for name, values in columns.items()})
-        room -= len(script_safe_json([*pages.values()]).encode())
-        if room < 0:
+        left -= len(script_safe_json([*pages.values()]).encode())
+        if left < 0:
             break
         label = int(clustering.labels[members[0]])
         listing.labels.append(label)
@@ -163,7 +161,9 @@ def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str,
     }
 
 
-def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[dict[str, Any]]:
+def show_pairs(
+    spilled: Spilled, pairs: Iterable[Pair], places: Rows, room: Room
+) -> list[dict[str, Any]]:
     """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 
     Texts go to the pairs closest to the opposite decision first, as long as there is room.
@@ -173,14 +173,18 @@ def show_pairs(spilled: Spilled, pairs: Iterable[Pair], places: Rows) -> list[di
     titles = read_column(spilled, "title", pages, 4 * LONGEST_TITLE)
     texts = read_column(spilled, "text", pages, LONGEST_TEXT)
     notes = _page_notes(spilled, pages, titles, places)
-    room = dict(TEXT_BYTES)
+    left = {
+        Decision.JOINED: room.joined_text_bytes,
+        Decision.RELATED: room.related_text_bytes,
+        Decision.REJECTED: room.rejected_text_bytes,
+    }
     shown = []
     for pair in pairs:
         rows = None
-        if room[pair.decision] > 0:
+        if left[pair.decision] > 0:
             rows = _rows(texts.get(pair.left), texts.get(pair.right))
-            room[pair.decision] -= len(script_safe_json(rows).encode())
-        fits = room[pair.decision] >= 0
+            left[pair.decision] -= len(script_safe_json(rows).encode())
+        fits = left[pair.decision] >= 0
         shown.append({**_pair_data(pair, notes), "rows": rows if fits else None})
     return shown
 

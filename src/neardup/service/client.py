@@ -36,7 +36,6 @@ except ImportError as error:
 
 __all__ = ["Client", "ServiceError"]
 
-PAGES_AT_ONCE = 100
 BYTES_AT_ONCE = 8_000_000
 WORTH_COMPRESSING = 1_000  # bytes
 NOT_NOW = (429, 503)
@@ -64,9 +63,11 @@ class Client:
         token: str | None = None,
         timeout: float = 60.0,
         retries: int = 5,
+        pages_per_request: int = 100,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._caller = Caller(url, token, timeout, retries, transport)
+        self._pages_per_request = pages_per_request
 
     def close(self) -> None:
         """Close the connections."""
@@ -103,7 +104,7 @@ class Client:
 
     def stream(self, pages: Iterable[RawPage], *, dry_run: bool = False) -> Iterator[Answer]:
         """`add_many` for any number of pages, sent in batches."""
-        for batch in batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE):
+        for batch in batches(pages, self._pages_per_request, BYTES_AT_ONCE):
             body = b"".join(page_line(page) for page in batch)
             response = self._caller.send(
                 "POST",

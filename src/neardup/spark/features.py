@@ -126,7 +126,7 @@ def unpacked(table: pa.Table) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=COUNTS)
 
 
-FOR_EVERY_TASK = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
+BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
 CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
 ASKED = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
@@ -154,6 +154,8 @@ def compute_features(
     work: Work,
     earlier_counts: DataFrame | None = None,
     earlier_features: DataFrame | None = None,
+    *,
+    broadcast_counts: int = BROADCAST_COUNTS,
 ) -> DataFrame:
     """number, features, decidable and sister of every page, in the work folder."""
     pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
@@ -162,7 +164,7 @@ def compute_features(
         with work.stages("survey") as stage:
             counts = survey_pages(method, pages, work, earlier_counts)
             stage.advance(found.count)
-        made = _with_survey(method, pages, counts, found.count, work)
+        made = _with_survey(method, pages, counts, found.count, work, broadcast_counts)
     else:
         made = pages.mapInArrow(_feature_step(method, lambda _: None), _spark(method))
     with work.stages("features") as stage:
@@ -180,10 +182,15 @@ def _spark(method: Method) -> Any:
 
 
 def _with_survey(
-    method: Method, pages: DataFrame, counts: DataFrame, total: int, work: Work
+    method: Method,
+    pages: DataFrame,
+    counts: DataFrame,
+    total: int,
+    work: Work,
+    broadcast_counts: int,
 ) -> DataFrame:
     several = counted_more_than_once(counts)
-    if number_of_counts(several) <= FOR_EVERY_TASK:
+    if number_of_counts(several) <= broadcast_counts:
         survey = work.spark.sparkContext.broadcast(whole_survey(several, total))
         step = _feature_step(method, lambda _: survey.value)
         return pages.mapInArrow(step, _spark(method))

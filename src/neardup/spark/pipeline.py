@@ -23,7 +23,7 @@ from neardup.pages import Limits
 from neardup.rules.keeping import policy_order
 from neardup.spark.candidates import pairs_by_keys, proposed_pairs
 from neardup.spark.clusters import cluster_pages
-from neardup.spark.features import compute_features
+from neardup.spark.features import BROADCAST_COUNTS, compute_features
 from neardup.spark.identity import Identified, number_pages, settle_identities, without_earlier
 from neardup.spark.judging import judge_pairs
 from neardup.spark.prior import Earlier, check_earlier, with_known
@@ -53,13 +53,15 @@ def dedup(
     progress: Progress | None = None,
     master: str | None = None,
     partitions: int | None = None,
+    broadcast_counts: int = BROADCAST_COUNTS,
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
     `inputs` and `out` are paths that all machines of the cluster reach. The session that is active
     is used; without one it is made, at `master` (by default what spark-submit says, or all cores of
-    this machine). `partitions` is the number of tasks of a shuffle. The rest is as in the local
-    engine, and so is the answer.
+    this machine). `partitions` is the number of tasks of a shuffle. A survey of up to
+    `broadcast_counts` counts is sent to every task whole; of a larger one each task gets what its
+    pages need. The rest is as in the local engine, and so is the answer.
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
@@ -88,6 +90,7 @@ def dedup(
                 work,
                 earlier.counts(chosen) if earlier else None,
                 earlier.features(found.pages) if earlier else None,
+                broadcast_counts=broadcast_counts,
             )
             with stages("candidates"):
                 pairs = work.keep(_candidates(chosen, features, found, work), "pairs")

@@ -124,16 +124,18 @@ Step = Callable[[Connection, dict[str, str]], None]
 STEPS: list[Step] = [_make_tables, _index_long_texts]
 
 
-def migrate(connection: Connection, types: dict[str, str], version: int) -> int:
+def migrate(
+    connection: Connection, types: dict[str, str], version: int, steps: Sequence[Step] = STEPS
+) -> int:
     """Bring a store from `version` (0: nothing is there) to the newest; gives that version."""
-    if version > len(STEPS):
+    if version > len(steps):
         raise StoreError(
-            f"the store has version {version} and this neardup knows versions up to {len(STEPS)}: "
+            f"the store has version {version} and this neardup knows versions up to {len(steps)}: "
             "update neardup"
         )
-    for step in STEPS[version:]:
+    for step in steps[version:]:
         step(connection, types)
-    newest = len(STEPS)
+    newest = len(steps)
     if version < newest:
         connection.run("DELETE FROM settings WHERE name = ?", "version")
         connection.run("INSERT INTO settings VALUES (?, ?)", "version", str(newest))
