@@ -103,8 +103,11 @@ def test_sites_have_templates_of_their_own_and_share_themes() -> None:
 @pytest.mark.parametrize(("code", "stop"), [("en", "."), ("zh", "。")])
 def test_templates_have_sentences_too(code: str, stop: str) -> None:
     site = make_site(1, code, 0, 40)
-    assert all(line.endswith(stop) for template in site.templates for line in template.footer)
-    assert all(line.endswith(stop) for line in make_theme(1, code, 0).slogans)
+    footers = [line for template in site.templates for line in template.footer]
+    slogans = make_theme(1, code, 0).slogans
+    assert footers
+    assert slogans
+    assert all(line.endswith(stop) for line in [*footers, *slogans])
 
 
 def shingled(page: Page, width: int = 5) -> set[tuple[str, ...]]:
@@ -144,6 +147,7 @@ def test_different_articles_on_one_template_share_no_sentence() -> None:
                 assert (
                     seen.setdefault(sentence.rstrip(".\n"), str(row["article"])) == (row["article"])
                 )
+    assert len(seen) > 1_000
 
 
 def test_a_warc_holds_pages_in_their_own_charsets(tmp_path: Path) -> None:
@@ -199,7 +203,9 @@ def test_records_have_the_fields_that_readers_know(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_plain_texts_have_their_title_beside_them(form: str, tmp_path: Path) -> None:
     path = write_set(tmp_path, 5, 5, format=form, texts=True, workers=1)
-    for page in read_pages(str(path)):
+    pages = list(read_pages(str(path)))
+    assert len(pages) == 5
+    for page in pages:
         assert page.title == page.text.split("\n")[0] != ""
 
 
