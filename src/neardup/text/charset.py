@@ -178,7 +178,7 @@ CERTAIN = 0.4  # a declared charset with this score is believed without a look a
 DECLARED_BONUS, DETECTED_BONUS = 0.15, 0.1
 
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
-META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*(?:[\"']\s*)?([\w.:-]+)", re.IGNORECASE)
 XML = re.compile(rb"^\s*<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
 JIS_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
 

@@ -31,8 +31,10 @@ ENDING = 4  # characters: room for closing quotes and brackets after the full st
 
 
 # Where a title goes over to the name of its site; a bare dash only between Chinese characters.
+# White space is tried from its first character only: from each, long runs would take cubic time.
 TITLE_SEAMS = re.compile(
-    r"\s*[|｜_]+\s*|\s+[-–—·»«]+\s+|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
+    r"(?:(?<!\s)\s+)?[|｜_]+\s*|(?<!\s)\s+[-–—·»«]+\s+"
+    r"|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
 )
 OTHER_PAGES = 2  # of another title, on which a host shows a block that is its own
 
