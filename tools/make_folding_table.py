@@ -26,7 +26,7 @@ from opencc import OpenCC
 CODE_POINTS = 0x110000
 DATA = Path(__file__).parents[1] / "src" / "neardup" / "kernels" / "data"
 
-# The low four bits: the script of a letter. The order is the order of `kernels.scripts.SCRIPTS`.
+# The low four bits: the script of a letter. The order is the order of `kernels.characters.SCRIPTS`.
 NAME_STARTS = (
     ("LATIN", "FULLWIDTH LATIN", "FEMININE ORDINAL", "MASCULINE ORDINAL"),
     ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.reference.cosine import cosine
-from neardup.kernels.news import Counts, Offsets, Words, sparse_cosines
+from neardup.kernels.word_vectors import Counts, Offsets, Words, sparse_cosines
 
 VECTORS = st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 65535)), min_size=1)
 

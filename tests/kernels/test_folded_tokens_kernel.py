@@ -36,6 +36,13 @@ def test_dense_mixtures(texts: list[str]) -> None:
     assert hashes(texts) == [plain.folded_token_hashes(text) for text in texts]
 
 
+@given(st.lists(st.text("1aé„•中ก\u0301½ \x00", max_size=80), max_size=6), st.integers(1, 40))
+@example(["„1•3"], 200)
+def test_long_runs_of_words_and_marks(texts: list[str], times: int) -> None:
+    texts = [text * times for text in texts]
+    assert hashes(texts) == [plain.folded_token_hashes(text) for text in texts]
+
+
 def test_every_character_between_letters() -> None:
     every = [chr(code) for code in range(0x110000)]
     known = [each for each in every if unicodedata.category(each) not in ("Cn", "Co", "Cs")]

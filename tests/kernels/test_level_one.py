@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.reference import level_one as reference
-from neardup.kernels.level_one import MOST, common_counts, level_one_pairs
+from neardup.kernels.level_one import MOST, level_one_pairs
 
 pages = st.tuples(
     st.lists(st.integers(0, 4), min_size=4, max_size=4), st.sets(st.integers(0, 9), max_size=8)
@@ -44,12 +44,6 @@ def test_pairs_equal_the_plain_reading(
         )
         found += list(zip(left.tolist(), right.tolist(), strict=True))
     assert found == reference.level_one_pairs(counts, limits, words, share, score)
-
-
-@given(st.lists(st.tuples(st.sets(st.integers(0, 20)), st.sets(st.integers(0, 20)))))
-def test_common_counts(pairs: list[tuple[set[int], set[int]]]) -> None:
-    found = common_counts(*flat([one for one, _ in pairs]), *flat([two for _, two in pairs]))
-    assert found.tolist() == [len(one & two) for one, two in pairs]
 
 
 def test_many_pairs_outgrow_the_first_room() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.reference.recent import most_hits
-from neardup.kernels.news import pages_with_most_hits
+from neardup.kernels.word_vectors import pages_with_most_hits
 
 WORDS = st.lists(st.sets(st.integers(0, 5), max_size=5), min_size=1, max_size=25)
 

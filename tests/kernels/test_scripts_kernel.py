@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from kernels.reference import scripts as reference
-from neardup.kernels.utf8 import SCRIPTS, count_scripts
+from neardup.kernels.characters import SCRIPTS, count_scripts
 from unicode_text import buffers, documents
 
 

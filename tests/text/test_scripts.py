@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neardup.kernels.utf8 import count_scripts
+from neardup.kernels.characters import count_scripts
 from neardup.text.metadata import language_of_script, main_script
 
 

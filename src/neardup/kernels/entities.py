@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import Bytes
+from neardup.kernels.scan_attributes import PRIME, SEED, Bytes
 
 LONGEST_NAME = max(map(len, html5))
 LONGEST_OPEN_NAME = max(len(name) for name in html5 if not name.endswith(";"))
 REPLACEMENT = 0xFFFD
 LAST_CODE_POINT = 0x10FFFF
 SLOTS = 8192  # a power of two, above three times the names there are
-SEED = np.uint64(0xCBF29CE484222325)
-PRIME = np.uint64(0x100000001B3)
 
 
 def _name_hash(name: bytes) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.characters import MARK, SINGLE, SPACE, WORD, role_of
 from neardup.kernels.data import character_classes
 from neardup.kernels.jit import kernel
 from neardup.kernels.utf8 import code_point_at
@@ -20,7 +21,6 @@ Symbols = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
 
 SYMBOL_BYTES = 8
-SPACE, WORD, SINGLE, MARK = 1, 2, 3, 4  # of `data.character_classes`
 PAIRED = 1 << 32  # worth more than any number of equal auxiliary codes
 
 
@@ -59,7 +59,7 @@ def _codes(
         found = 0
         while at < end and found < marks:
             code, size = code_point_at(data, at, end)
-            role = _role(code, index, pages)
+            role = role_of(code, index, pages)
             if role in (SINGLE, WORD):
                 if role == SINGLE or not in_word:
                     start = at
@@ -88,18 +88,13 @@ def _codes(
 
 
 @kernel
-def _role(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
-    return int(pages[np.int64(index[code >> 8]) << 8 | code & 255]) >> 4 & 7
-
-
-@kernel
 def _word_follows(
     data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
 ) -> bool:
     if at >= end:
         return False
     code, _ = code_point_at(data, at, end)
-    return _role(code, index, pages) == WORD
+    return role_of(code, index, pages) == WORD
 
 
 @kernel

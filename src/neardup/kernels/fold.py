@@ -8,7 +8,7 @@ One pass over UTF-8, driven by a shipped table (see `data` and tools/make_foldin
    where something can change. No document leaves the kernel for it.
 3. White space becomes one space between words, none at the edges of a line. Newlines stay.
 
-`reference/fold.py` says the same in four lines.
+The tests' slow version of it is four lines of Python.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.data import table
 from neardup.kernels.jit import kernel
-from neardup.kernels.utf8 import code_point_at
+from neardup.kernels.utf8 import code_point_at, write_code_point
 
 NEWLINE, SPACE = 10, 32
 UNCHANGED, JOINING = 0, 1  # actions; from 2 on they number sequences
@@ -99,8 +99,7 @@ def _fold(
     for document in range(len(offsets) - 1):
         at, end = offsets[document], offsets[document + 1]
         line = size  # where the line begins in `out`
-        gap = False  # white space was seen and not yet written
-        grouped = 0
+        gap, grouped = False, 0  # see `_fold_piece`
         while at < end or grouped:
             room = PIECE_BYTES + CODE_BYTES * grouped
             if size + room > len(out):
@@ -135,19 +134,22 @@ def _fold_piece(
 ) -> tuple[int, int, int, bool, int]:
     """Fold the characters that begin in one piece; where it got to and the state to go on with.
 
-    A piece is short enough to know the room it needs: see PIECE_BYTES and PIECE_CODES.
+    A piece is short enough to know the room it needs: see PIECE_BYTES and PIECE_CODES. The state:
+
+        size     bytes of `out` that are written
+        line     where the line begins in `out`; no space is written there
+        gap      white space was seen: a space is due before the next character of the line
+        grouped  code points in `group`: the character written last, which was taken back out of
+                 `out`, and what may join it. It is written by the next one that does not join.
     """
     at, stop, end = piece
     while at < stop:
-        if data[at] < 0x80 and not grouped:
+        if data[at] < 0x80 and not grouped:  # one character becomes one, or nothing
             byte = plain[data[at]]
             at += 1
             if byte > SPACE:
-                if gap:
-                    gap = False
-                    if size > line:
-                        out[size] = SPACE
-                        size += 1
+                size = _write_gap(out, size, line, gap)
+                gap = False
                 out[size] = byte
                 size += 1
             elif byte == SPACE:
@@ -179,21 +181,27 @@ def _fold_piece(
                 size += 1
                 line, gap = size, False
                 continue
-            if gap:
-                gap = False
-                if size > line:
-                    out[size] = SPACE
-                    size += 1
+            size = _write_gap(out, size, line, gap)
+            gap = False
             if not joins:
-                size = _write(out, size, code)
+                size = write_code_point(out, size, code)
                 continue
-            if grouped == 0 and size > line:
+            if grouped == 0 and size > line:  # the character before it, a space too, is its first
                 size = _before(out, size)
                 group[0], _ = code_point_at(out, size, len(out))
                 grouped = 1
             group[grouped] = code
             grouped += 1
     return at, size, line, gap, grouped
+
+
+@kernel
+def _write_gap(out: NDArray[np.uint8], size: int, line: int, gap: bool) -> int:
+    """Write the space that is due, unless the line begins here; the size after it."""
+    if gap and size > line:
+        out[size] = SPACE
+        return size + 1
+    return size
 
 
 @kernel
@@ -231,28 +239,6 @@ def _before(out: NDArray[np.uint8], size: int) -> int:
 
 
 @kernel
-def _write(out: NDArray[np.uint8], size: int, code: int) -> int:
-    """Write a code point as UTF-8; the size after it."""
-    if code < 0x80:
-        out[size] = code
-        return size + 1
-    if code < 0x800:
-        out[size] = 0xC0 | code >> 6
-        out[size + 1] = 0x80 | code & 0x3F
-        return size + 2
-    if code < 0x10000:
-        out[size] = 0xE0 | code >> 12
-        out[size + 1] = 0x80 | code >> 6 & 0x3F
-        out[size + 2] = 0x80 | code & 0x3F
-        return size + 3
-    out[size] = 0xF0 | code >> 18
-    out[size + 1] = 0x80 | code >> 12 & 0x3F
-    out[size + 2] = 0x80 | code >> 6 & 0x3F
-    out[size + 3] = 0x80 | code & 0x3F
-    return size + 4
-
-
-@kernel
 def _write_group(
     out: NDArray[np.uint8],
     size: int,
@@ -265,7 +251,7 @@ def _write_group(
     codes = scratch[: _decompose(group, grouped, scratch, tables)]
     _put_in_order(codes, tables)
     for place in range(_compose(codes, tables)):
-        size = _write(out, size, codes[place])
+        size = write_code_point(out, size, codes[place])
     return size
 
 

@@ -1,6 +1,7 @@
-"""From groups of rows to the pairs inside each group; and the first entries of each row.
+"""Groups and pairs of rows: the pairs inside groups, and the groups that pairs connect.
 
-Joining pairs into groups.
+Candidates come as groups (rows that share a key) and leave as pairs; verified pairs become groups
+again. In between, `among_first` bounds how many candidates a row may have.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ RANGES = 256  # of rows: few, so that writing to all of them in turn stays in th
 def pairs_within_groups(
     rows: NDArray[np.int64], starts: NDArray[np.int64], largest: int, reach: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs inside the groups, in order, and in how many groups each is; group g is
-    rows[starts[g]:starts[g + 1]].
+    """The distinct pairs inside the groups, ascending, and in how many groups each is.
 
-    All pairs of a group of up to `largest` rows; of a larger one each row with the `reach` rows
-    after it. A pair is one number, the smaller row in its upper half; a row twice in a group makes
-    no pair with itself.
+    Group g is rows[starts[g]:starts[g + 1]]. A group of up to `largest` rows gives all its pairs, a
+    larger one each row with the `reach` rows after it. A pair is one number, the smaller row in its
+    upper half; a row that is twice in a group makes no pair with itself.
+
+    Pairs are counted by range of the smaller row, written to their ranges, and sorted in each:
+    a first digit of a radix sort, made while the pairs are, so that they are written once.
     """
     highest, shift = np.int64(0), 0
     for row in rows:
@@ -58,8 +61,10 @@ def _each_pair(
     places: NDArray[np.int64],
     pairs: NDArray[np.int64],
 ) -> None:
-    """Write each pair, if there is room for pairs, at the place of its range of smaller rows, and
-    move that place on: from zeros the places become how many there are."""
+    """Write each pair at the place of its range of smaller rows, and move that place on.
+
+    Without room for pairs they are only counted: from zeros the places become the numbers of pairs.
+    """
     for group in range(starts.size - 1):
         end = starts[group + 1]
         ahead = end - starts[group] if end - starts[group] <= largest else reach
@@ -82,8 +87,8 @@ def among_first(
 ) -> NDArray[np.bool_]:
     """Whether each entry is among the `most` entries of its row with the smallest turns.
 
-    Only entries that count do, and only they are told of. Rows are numbers from 0 on; no two
-    entries have the same turn.
+    Entries that do not count take no place, and the answer for them is no. Rows are numbers from 0
+    on; no two entries have the same turn.
     """
     last = np.int64(-1)
     for row in rows:

@@ -10,29 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.memory import doubled
+from neardup.kernels.shingles import count_common
 
 MOST = 65_536  # pairs that there is room for at first
-
-
-@kernel
-def common_counts(
-    left: NDArray[np.uint64],
-    left_offsets: NDArray[np.int64],
-    right: NDArray[np.uint64],
-    right_offsets: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """How many values the lists of each row have in common; values ascend, each once."""
-    counts = np.zeros(len(left_offsets) - 1, np.int64)
-    for row in range(len(counts)):
-        counts[row] = _common(
-            left,
-            left_offsets[row],
-            left_offsets[row + 1],
-            right,
-            right_offsets[row],
-            right_offsets[row + 1],
-        )
-    return counts
 
 
 @kernel
@@ -62,7 +43,7 @@ def level_one_pairs(
                 points += _are_alike(words, offsets, i, j, share)
             if points >= score:
                 if found == len(left):
-                    left, right = _doubled(left), _doubled(right)
+                    left, right = doubled(left), doubled(right)
                 left[found] = i
                 right[found] = j
                 found += 1
@@ -78,25 +59,5 @@ def _are_alike(
         return False
     if min(sizes) / max(sizes) < share:
         return False  # even if all of the smaller set were in the larger
-    common = _common(words, offsets[i], offsets[i + 1], words, offsets[j], offsets[j + 1])
+    common = count_common(words, offsets[i], offsets[i + 1], words, offsets[j], offsets[j + 1])
     return bool(common / (sizes[0] + sizes[1] - common) >= share)
-
-
-@kernel
-def _common(
-    one: NDArray[np.uint64], i: int, i_end: int, two: NDArray[np.uint64], j: int, j_end: int
-) -> int:
-    common = 0
-    while i < i_end and j < j_end:
-        a, b = one[i], two[j]
-        common += a == b
-        i += a <= b
-        j += b <= a
-    return common
-
-
-@kernel
-def _doubled(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    larger = np.empty(2 * len(values), np.int64)
-    larger[: len(values)] = values
-    return larger

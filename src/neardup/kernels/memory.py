@@ -1,9 +1,7 @@
-"""Arrays that stand somewhere else: a kernel that is told addresses reads them where they are.
+"""Memory: columns read at their addresses, lists copied row by row, arrays that grow.
 
-The rows of many Arrow batches are one table to such a kernel, and nothing is copied to make it so.
-Whoever calls it holds the batches until it returns.
-
-Lists copied to their places, row by row, whatever their numbers are.
+A kernel that is passed addresses reads the rows of many Arrow batches as one table, and nothing is
+copied to make it one. The caller must hold the batches until it returns.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from neardup.kernels.jit import kernel
 
 Addresses = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int32]
 
 array_at: Any = numba.carray  # type: ignore[attr-defined]
@@ -32,63 +31,64 @@ def _pointer_to(_: Any, address: Any) -> Any:
     return types.voidptr(address), pointer
 
 
-pointer_to: Any = intrinsic(_pointer_to)  # an address as what `array_at` takes
+pointer_to: Any = intrinsic(_pointer_to)  # (address): the pointer that `array_at` takes
 
 
 def _prefetch(_: Any, __: Any) -> Any:
-    def asked_for(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+    def request(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", (cgutils.voidptr_t,), kind)
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", (cgutils.voidptr_t,), kind)
         pointer = builder.inttoptr(arguments[0], cgutils.voidptr_t)
-        builder.call(ask, [pointer, number(0), number(3), number(1)])  # data, to read, to keep
+        builder.call(fetch, [pointer, number(0), number(3), number(1)])  # read, keep, data
         return context.get_dummy_value()
 
-    return types.void(types.uint64), asked_for
+    return types.void(types.uint64), request
 
 
-prefetch: Any = intrinsic(_prefetch)  # asks for the 64 bytes around an address, and does not wait
+# (address): load the cache line of an address, without waiting for it
+prefetch: Any = intrinsic(_prefetch)
 
 
 @kernel
-def bytes_at(address: np.uint64, count: int) -> NDArray[np.uint8]:
-    """So many bytes."""
-    found: NDArray[np.uint8] = array_at(pointer_to(address), count, np.uint8)
+def bytes_at(address: np.uint64, count: int) -> Bytes:
+    """`count` bytes from an address on; the next ones are the same for other types."""
+    found: Bytes = array_at(pointer_to(address), count, np.uint8)
     return found
 
 
 @kernel
 def places_at(address: np.uint64, count: int) -> Numbers:
-    """So many numbers of 32 bits with a sign."""
+    """Signed integers of 32 bits."""
     found: Numbers = array_at(pointer_to(address), count, np.int32)
     return found
 
 
 @kernel
 def words_at(address: np.uint64, count: int) -> NDArray[np.uint32]:
-    """So many numbers of 32 bits without one."""
+    """Unsigned integers of 32 bits."""
     found: NDArray[np.uint32] = array_at(pointer_to(address), count, np.uint32)
     return found
 
 
 @kernel
 def long_words_at(address: np.uint64, count: int) -> NDArray[np.uint64]:
-    """So many numbers of 64 bits without a sign."""
+    """Unsigned integers of 64 bits."""
     found: NDArray[np.uint64] = array_at(pointer_to(address), count, np.uint64)
     return found
 
 
 @kernel
 def floats_at(address: np.uint64, count: int) -> NDArray[np.float32]:
-    """So many floating-point numbers of 32 bits."""
+    """Floating-point numbers of 32 bits."""
     found: NDArray[np.float32] = array_at(pointer_to(address), count, np.float32)
     return found
 
 
 @kernel
 def gather(columns: Addresses, batch: Numbers, row: Numbers) -> NDArray[np.uint64]:
-    """The numbers of 64 bits at such rows of such batches; `columns` has the address of the column
-    of each batch."""
+    """The unsigned 64-bit value of each row; `columns` has the address of the column of each batch,
+    and row p is row `row[p]` of batch `batch[p]`."""
     found = np.empty(len(row), np.uint64)
     for place in range(len(row)):
         column = long_words_at(columns[batch[place]], row[place] + 1)
@@ -100,11 +100,11 @@ def gather(columns: Addresses, batch: Numbers, row: Numbers) -> NDArray[np.uint6
 def text_places(
     columns: Addresses, batch: Numbers, row: Numbers, number: NDArray[np.int64]
 ) -> tuple[Addresses, NDArray[np.int64]]:
-    """Address and bytes of text `number` of the list at such rows of such batches; -1 bytes where
-    the number is below 0.
+    """Address and size in bytes of one text per row, `number[p]` of the list of texts at row p; the
+    size is -1 where the number is below 0.
 
-    A row of `columns` has three addresses: of the places where the lists of a batch start, of those
-    where each text of the lists starts (both of 32 bits), and of the bytes of all.
+    A row of `columns` has three addresses for its batch: the list offsets, the string offsets (both
+    of 32 bits), and the bytes of the strings.
     """
     addresses = np.zeros(len(row), np.uint64)
     sizes = np.full(len(row), -1)
@@ -118,9 +118,6 @@ def text_places(
     return addresses, sizes
 
 
-Bytes = NDArray[np.uint8]
-
-
 @kernel
 def copy_lists(
     data: Bytes,
@@ -130,9 +127,10 @@ def copy_lists(
     target: Bytes,
     places: NDArray[np.int64],
 ) -> None:
-    """The lists of some `rows`, each to its place in the `target`.
+    """Copy the lists of some `rows`, each to its place in the `target`.
 
-    `starts` and `places` count numbers of `width` bytes; list n is from `starts[n]` to the next.
+    The type of the values does not matter: `starts` and `places` count values of `width` bytes, and
+    list n is from `starts[n]` to `starts[n + 1]`.
     """
     for number in range(len(rows)):
         begin = np.int64(starts[rows[number]]) * width
@@ -141,3 +139,11 @@ def copy_lists(
         from_here, to_here = data[begin : begin + size], target[at : at + size]
         for step in range(size):  # of slices: the compiler makes vector operations of it
             to_here[step] = from_here[step]
+
+
+@kernel
+def doubled(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """An array twice as long that begins with these values."""
+    larger = np.empty(2 * len(values), np.int64)
+    larger[: len(values)] = values
+    return larger

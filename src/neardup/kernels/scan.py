@@ -18,10 +18,12 @@ from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_attributes import (
+    BANG,
     DATED,
     HIDDEN,
     OPEN,
     SELF_CLOSING,
+    SLASH,
     Bytes,
     find,
     find_attribute,
@@ -30,7 +32,12 @@ from neardup.kernels.scan_attributes import (
     read_attributes,
 )
 from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
-from neardup.kernels.scan_tags import after_bogus_comment, after_markup_declaration, find_end_tag
+from neardup.kernels.scan_tags import (
+    LESS,
+    after_bogus_comment,
+    after_markup_declaration,
+    find_end_tag,
+)
 from neardup.kernels.scan_text import (
     ANCHORS,
     BLOCK_START,
@@ -75,21 +82,21 @@ from neardup.kernels.scan_tree import (
     push,
 )
 
-LESS, GREATER, SLASH, BANG, QUESTION, AMPERSAND = 60, 62, 47, 33, 63, 38
+QUESTION, AMPERSAND = 63, 38
 _ALT = np.uint64(hash_of("alt"))
 
 
 class Scan(NamedTuple):
-    """What a batch of pages holds. Lists run over pages unless they run along blocks."""
+    """The text and blocks of a batch of pages."""
 
-    text: Bytes  # one line a block, pages end to end
-    text_ends: NDArray[np.int64]
-    kinds: Bytes  # along blocks, as the next two
+    text: Bytes  # one line per block, pages end to end
+    text_ends: NDArray[np.int64]  # page p is text[text_ends[p]:text_ends[p + 1]]
+    kinds: Bytes  # of each block, as the next two
     regions: Bytes
     link_shares: NDArray[np.float32]
-    block_ends: NDArray[np.int64]
-    counts: NDArray[np.int64]  # tables, images, anchors
-    places: NDArray[np.int64]  # page, kind of scan_meta, start and end in the page's bytes
+    block_ends: NDArray[np.int64]  # as text_ends, among the blocks
+    counts: NDArray[np.int64]  # of each page: tables, images, anchors
+    places: NDArray[np.int64]  # by page and kind of scan_meta: start and end in the page's bytes
 
 
 class Scanner:
@@ -258,29 +265,28 @@ def _start_tag(
     state: State,
     places: NDArray[np.int64],
 ) -> int:
-    """The start tag at i and, for elements without markup in them, their content; place after."""
+    """The start tag at i and, for elements without markup in them, their content; place after.
+
+    A tag goes through these steps, and each may be its last: svg and math (where most names mean
+    nothing), statements about the page, elements that it ends or that make it void of meaning
+    here, a new block, void elements, raw text. What is left becomes an open element.
+    """
     tag, after_name, name = t.read_name(data, i + 1, end)
     after, facts = read_attributes(data, after_name, end)
     if after >= end:
-        return end
+        return end  # the page ends within the tag, which is dropped
     if state[REVEALED]:
         facts &= ~HIDDEN
     flags = t.FLAGS[tag]
     if facts >> ROLE_SHIFT:
         flags |= t.BLOCK  # a landmark is set apart, whatever element has the role
     if state[CONTEXT] & FOREIGN:
+        # HTML that browsers take for a forgotten `</svg>` ends it; all else is part of it.
         if not flags & t.BREAKOUT:
             _open_foreign(text, marks, frames, state, tag, name, facts)
             return after + 1
         leave_foreign(frames, state, text, marks)
-    if (
-        tag == t.META
-        or tag == t.LINK
-        or tag == t.TIME
-        or tag == t.HTML
-        or tag == t.BASE
-        or facts & DATED
-    ):
+    if scan_meta.MAY_STATE[tag] or facts & DATED:
         scan_meta.note_tag(data, after_name, end, tag, facts, places)
     if flags & t.IGNORED or not close_implied(frames, state, text, marks, tag):
         return after + 1
@@ -301,8 +307,8 @@ def _start_tag(
     if tag == t.A:
         enter_link(state)
     context = _context_in(state[CONTEXT], tag, flags, facts)
-    if (tag == t.SVG or tag == t.MATH) and facts & SELF_CLOSING:
-        return after + 1
+    if flags & t.FOREIGN_ELEMENT and facts & SELF_CLOSING:
+        return after + 1  # `<svg/>`; to HTML elements the slash means nothing
     push(frames, state, text, marks, tag, flags, context)
     return after + 1
 

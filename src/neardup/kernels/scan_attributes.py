@@ -1,8 +1,8 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""The attributes of a tag: where each is, and what those say that matter for text.
 
-"""Bytes of a page: finding one quickly, and hashing names without regard to case.
-
-The attributes of a start tag: where each is, and what those say that matter for text.
+Names of tags, attributes and values are compared by a 64-bit hash without regard to case. What
+the scanner needs for that comes first: finding a byte, hashing a name, looking a hash up.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.text_bits import eight_bytes
 
 Bytes = NDArray[np.uint8]
+
+SLASH, COLON, SEMICOLON, EQUALS, GREATER = 47, 58, 59, 61, 62
+QUOTE, APOSTROPHE, BANG = 34, 39, 33
 
 LOW_BITS = np.uint64(0x0101010101010101)
 HIGH_BITS = np.uint64(0x8080808080808080)
 EIGHTH = np.uint64(3)  # a shift from bits to bytes
 
+# FNV-1a.
 SEED = np.uint64(0xCBF29CE484222325)
 PRIME = np.uint64(0x100000001B3)
 CASE = np.uint8(0x20)  # the bit that lower-case letters have; digits, `-`, `:` and `.` have it too
@@ -26,26 +31,22 @@ CASE = np.uint8(0x20)  # the bit that lower-case letters have; digits, `-`, `:` 
 
 @kernel
 def find(data: Bytes, i: int, end: int, byte: int) -> int:
-    """The first place of `byte` in data[i:end], or `end`; eight bytes at a time."""
+    """The first place of `byte` in data[i:end], or `end`; eight bytes at a time.
+
+    Exclusive or with the byte in all eight places makes its matches zero bytes. Taking 1 from each
+    byte then borrows into its high bit for a zero. A borrow may spread upwards and mark bytes that
+    are none, but never below the first.
+    """
     pattern = np.uint64(byte) * LOW_BITS
     while i + 8 <= end:
-        word = _eight_bytes(data, np.uint64(i)) ^ pattern
-        zeros = (word - LOW_BITS) & ~word & HIGH_BITS  # the lowest bit set marks the first match
+        word = eight_bytes(data, i) ^ pattern
+        zeros = (word - LOW_BITS) & ~word & HIGH_BITS
         if zeros:
             return i + np.int64(trailing_zeros(zeros) >> EIGHTH)
         i += 8
     while i < end and data[i] != byte:
         i += 1
     return i
-
-
-@kernel
-def _eight_bytes(data: Bytes, i: np.uint64) -> np.uint64:
-    """data[i:i + 8] as a number, the first byte lowest: the compiler makes one load of it."""
-    word = np.uint64(0)
-    for k in range(8):
-        word |= np.uint64(data[i + np.uint64(k)]) << np.uint64(8 * k)
-    return word
 
 
 @kernel
@@ -71,7 +72,7 @@ def name_hash(data: Bytes, i: int, end: int) -> np.uint64:
 
 
 def hash_of(name: str) -> int:
-    """What `name_hash` gives for `name`: for the tables that are built at import."""
+    """`name_hash` of a name, for the tables that are built at import."""
     value = int(SEED)
     for byte in name.encode():
         value = (value ^ (byte | int(CASE))) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
@@ -103,10 +104,11 @@ def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64)
     return 0
 
 
-# Facts about a tag, as bits. The region that `role` names stands above them, plus one.
-HIDDEN = 1
-OPEN = 2
-SELF_CLOSING = 4
+# Facts that the attributes of a tag state, as bits. Above them stands the region that `role`
+# names, plus one.
+HIDDEN = 1  # the attribute `hidden`, or a style that says so
+OPEN = 2  # of a dialog: it is shown
+SELF_CLOSING = 4  # `/>`
 DATED = 8  # itemprop="datePublished"
 REGION_SHIFT = 8
 
@@ -125,32 +127,37 @@ _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _RO
 def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, int]:
     """The next attribute from i on: name start, name end, value start, value end, place after.
 
-    No name means no more attributes: the place after is then that of `>`, or `end`.
+    No name means no more attributes: the place after is then that of `>`, or `end`. The steps are
+    the states of HTML's tokeniser, in the order in which an attribute goes through them.
     """
-    while i < end and (data[i] == 47 or is_space(data[i])):  # '/'
+    # Before attribute name
+    while i < end and (data[i] == SLASH or is_space(data[i])):
         i += 1
     name = i
-    if i >= end or data[i] == 62:  # '>'
+    if i >= end or data[i] == GREATER:
         return i, i, i, i, i
-    i += 1  # whatever it is, `=` too, it begins the name
+    # Attribute name. Its first character may be anything, `=` too.
+    i += 1
     while i < end:
         byte = data[i]
-        if byte <= 62 and (byte == 61 or byte == 62 or byte == 47 or is_space(byte)):  # '=>/'
+        # All that ends a name is up to `>`, and few letters are: one comparison for most bytes.
+        if byte <= GREATER and (
+            byte == EQUALS or byte == GREATER or byte == SLASH or is_space(byte)
+        ):
             break
         i += 1
     name_end = i
-    while i < end and is_space(data[i]):
-        i += 1
-    if i >= end or data[i] != 61:
+    # After attribute name
+    i = after_space(data, i, end)
+    if i >= end or data[i] != EQUALS:
         return name, name_end, name_end, name_end, name_end
-    i += 1
-    while i < end and is_space(data[i]):
-        i += 1
-    if i < end and (data[i] == 34 or data[i] == 39):  # quotes
+    # Before attribute value, and the value in quotes or without
+    i = after_space(data, i + 1, end)
+    if i < end and (data[i] == QUOTE or data[i] == APOSTROPHE):
         value_end = find(data, i + 1, end, np.int64(data[i]))
         return name, name_end, i + 1, value_end, min(value_end + 1, end)
     value = i
-    while i < end and data[i] != 62 and not is_space(data[i]):
+    while i < end and data[i] != GREATER and not is_space(data[i]):
         i += 1
     return name, name_end, value, i, i
 
@@ -163,30 +170,37 @@ def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
         before = i
         name, name_end, value, value_end, i = next_attribute(data, i, end)
         if name == name_end:
-            if i > before and data[i - 1] == 47:
+            if i > before and data[i - 1] == SLASH:
                 facts |= SELF_CLOSING
             return i, facts
+        # Most attributes are class, href, id, src ...: length and first letter rule them out, and
+        # few names are hashed.
         size = name_end - name
-        first = data[name] | 0x20
-        if size == 5 and first == 115:  # style
-            if name_hash(data, name, name_end) == _STYLE and style_hides(data, value, value_end):
-                facts |= HIDDEN
-        elif size == 6 and first == 104:  # hidden
-            if name_hash(data, name, name_end) == _HIDDEN:
-                facts |= HIDDEN
-        elif size == 4 and first == 114:  # role
-            if name_hash(data, name, name_end) == _ROLE:
-                role = look_up(_ROLE_KEYS, _ROLE_REGIONS, name_hash(data, value, value_end))
-                facts |= role << REGION_SHIFT
-        elif size == 4 and first == 111:  # open
-            if name_hash(data, name, name_end) == _OPEN:
-                facts |= OPEN
-        elif size == 8 and first == 105:  # itemprop
-            if (
-                name_hash(data, name, name_end) == _ITEMPROP
-                and name_hash(data, value, value_end) == _DATE_PUBLISHED
-            ):
-                facts |= DATED
+        first = data[name] | CASE
+        if (
+            (size == 5 and first == 115)  # s...., style
+            or (size == 6 and first == 104)  # h....., hidden
+            or (size == 4 and (first == 114 or first == 111))  # r... or o..., role and open
+            or (size == 8 and first == 105)  # i......., itemprop
+        ):
+            facts |= _fact_of(data, name_hash(data, name, name_end), value, value_end)
+
+
+@kernel
+def _fact_of(data: Bytes, name: np.uint64, value: int, value_end: int) -> int:
+    """What one attribute, known by the hash of its name, states about its tag."""
+    if name == _STYLE and style_hides(data, value, value_end):
+        return HIDDEN
+    if name == _HIDDEN:
+        return HIDDEN
+    if name == _OPEN:
+        return OPEN
+    if name == _ROLE:
+        region = look_up(_ROLE_KEYS, _ROLE_REGIONS, name_hash(data, value, value_end))
+        return region << REGION_SHIFT
+    if name == _ITEMPROP and name_hash(data, value, value_end) == _DATE_PUBLISHED:
+        return DATED
+    return 0
 
 
 @kernel
@@ -201,10 +215,17 @@ def find_attribute(data: Bytes, i: int, end: int, wanted: np.uint64) -> tuple[in
 
 
 @kernel
+def after_space(data: Bytes, i: int, end: int) -> int:
+    """The first place from i on that is not white space, or `end`."""
+    while i < end and is_space(data[i]):
+        i += 1
+    return i
+
+
+@kernel
 def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
     """The range without white space at its ends."""
-    while start < end and is_space(data[start]):
-        start += 1
+    start = after_space(data, start, end)
     while start < end and is_space(data[end - 1]):
         end -= 1
     return start, end
@@ -214,14 +235,14 @@ def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
 def style_hides(data: Bytes, i: int, end: int) -> bool:
     """Whether a style has display: none or visibility: hidden."""
     while i < end:
-        stop = _find_short(data, i, end, 59)  # ';'
-        colon = _find_short(data, i, stop, 58)  # ':'
+        stop = _find_short(data, i, end, SEMICOLON)
+        colon = _find_short(data, i, stop, COLON)
         if colon < stop:
             start, name_end = trim(data, i, colon)
             size = name_end - start
-            if size == 7 or size == 10:
+            if size == 7 or size == 10:  # as long as `display` or `visibility`
                 value, value_end = trim(data, colon + 1, stop)
-                value_end = _find_short(data, value, value_end, 33)  # '!important'
+                value_end = _find_short(data, value, value_end, BANG)  # of `!important`
                 value, value_end = trim(data, value, value_end)
                 name = name_hash(data, start, name_end)
                 what = name_hash(data, value, value_end)
@@ -235,6 +256,7 @@ def style_hides(data: Bytes, i: int, end: int) -> bool:
 
 @kernel
 def _find_short(data: Bytes, i: int, end: int, byte: int) -> int:
+    """As `find`, for where the byte is near: one by one."""
     while i < end and data[i] != byte:
         i += 1
     return i

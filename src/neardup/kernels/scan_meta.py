@@ -14,11 +14,11 @@ from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.scan_attributes import (
     DATED,
     Bytes,
+    after_space,
     find,
     find_attribute,
     hash_of,
     hash_table,
-    is_space,
     look_up,
     name_hash,
     next_attribute,
@@ -90,6 +90,8 @@ _META_NAMES = {
         DATE,
     ),
 }
+MAY_STATE = np.zeros(len(t.FLAGS), np.bool_)  # tags that may state something; and any with a date
+MAY_STATE[[t.META, t.LINK, t.TIME, t.HTML, t.BASE]] = True
 _KEYS, _VALUES = hash_table({name: kind + 1 for name, kind in _META_NAMES.items()}, 256)
 
 
@@ -190,16 +192,9 @@ def note_linked_data(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -
         if data[i + 14] != quote or name_hash(data, i + 1, i + 14) != _DATE_PUBLISHED:
             i += 1
             continue
-        i = _after_space(data, i + 15, end)
+        i = after_space(data, i + 15, end)
         if i < end and data[i] == 58:  # ':'
-            i = _after_space(data, i + 1, end)
+            i = after_space(data, i + 1, end)
             if i < end and data[i] == quote:
                 start, stop = trim(data, i + 1, find(data, i + 1, end, quote))
                 note(places, LD_PUBLISHED, start, stop)
-
-
-@kernel
-def _after_space(data: Bytes, i: int, end: int) -> int:
-    while i < end and is_space(data[i]):
-        i += 1
-    return i

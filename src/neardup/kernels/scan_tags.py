@@ -1,11 +1,9 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
+"""Tags: the elements of HTML by number, reading a name, and what holds no tags.
 
-"""The elements of HTML, as far as they matter for text: a small number each, and what it does.
-
-Elements that nobody names here share 128 numbers by the hash of their name: enough to find which
-end tag closes which of them.
-
-What the tokeniser passes over: comments, declarations, and elements without markup in them.
+An element that matters for text has a small number of its own, and flags that say what it does.
+All others share 128 numbers by the hash of their name: enough to find which end tag closes which
+of them. Comments, declarations and elements without markup in them are passed over in one step.
 """
 
 from __future__ import annotations
@@ -16,9 +14,12 @@ import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.scan_attributes import (
+    BANG,
     CASE,
+    GREATER,
     PRIME,
     SEED,
+    SLASH,
     Bytes,
     find,
     hash_of,
@@ -39,15 +40,15 @@ RAW = 64  # its content is not markup
 IGNORED = 128  # its tags change nothing for the text
 PRE = 256  # newlines in it are kept
 BREAKOUT = 512  # ends svg and math when it starts in them
+TABLE_PART = 1024  # of a table other than the table; ignored outside of one
 FOREIGN_ELEMENT = 2048  # of svg or math
 FORMATTING = 4096  # its end tag reaches out of blocks that began in it
-TABLE_PART = 1024  # of a table other than the table; ignored outside of one
 
 # The numbers are those of `model.BlockKind` and `model.Region`; kernels import nothing above them.
 KIND_OF = {"p": 1, "h1": 2, "li": 3, "dt": 3, "dd": 3, "td": 4, "th": 4, "blockquote": 5, "pre": 6}
 KIND_OF |= {"caption": 7, "figcaption": 7, "legend": 7, "button": 8, "label": 8}
 KIND_OF |= {"listing": 6, "xmp": 6, "plaintext": 6}
-PARAGRAPH, QUOTE, CODE = 1, 5, 6
+PARAGRAPH, QUOTE = 1, 5
 REGION_OF = {"main": 1, "article": 1, "header": 2, "nav": 3, "aside": 4, "footer": 5}
 MAIN, HEADER, FOOTER = 1, 2, 5
 NO_KIND, NO_REGION = -1, -1
@@ -112,10 +113,10 @@ FORM, H1, HTML, IMG, INPUT, LI, LINK, META = (
 OL, OPTION, P, PLAINTEXT, SCRIPT, SELECT, TABLE, TBODY = (
     ID[name] for name in "ol option p plaintext script select table tbody".split()
 )
-TD, TEMPLATE, TEXTAREA, TH, TIME, TITLE, TR, UL, XMP = (
-    ID[name] for name in "td template textarea th time title tr ul xmp".split()
+TD, TEMPLATE, TEXTAREA, TH, TIME, TITLE, TR, UL = (
+    ID[name] for name in "td template textarea th time title tr ul".split()
 )
-ADDRESS, DIV, MATH, SVG, NOSCRIPT = (ID[name] for name in "address div math svg noscript".split())
+ADDRESS, DIV, MATH, SVG = (ID[name] for name in "address div math svg".split())
 # Children of svg and math whose content is HTML again.
 FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT = (
     ID[name] for name in "foreignobject desc annotation-xml mi mo mn ms mtext".split()
@@ -132,7 +133,7 @@ def read_name(data: Bytes, i: int, end: int) -> tuple[int, int, np.uint64]:
     value = SEED
     while i < end:
         byte = data[i]
-        if byte == 62 or byte == 47 or is_space(byte):  # '>' '/'
+        if byte == GREATER or byte == SLASH or is_space(byte):
             break
         value = (value ^ np.uint64(byte | CASE)) * PRIME
         i += 1
@@ -150,7 +151,8 @@ def foreign_number(tag: int, name: np.uint64) -> int:
     return FIRST_UNKNOWN + np.int64(name & np.uint64(127))
 
 
-LESS, GREATER, SLASH, BANG, DASH = 60, 62, 47, 33, 45
+LESS, DASH, BRACKET = 60, 45, 93
+LONGEST_RAW_NAME = max(map(len, _FLAG_WORDS[RAW].split()))
 _CDATA = np.uint64(hash_of("[cdata["))
 _SCRIPT_HASH = np.uint64(hash_of("script"))
 
@@ -173,6 +175,7 @@ def after_bogus_comment(data: Bytes, i: int, end: int) -> int:
 
 @kernel
 def _after_comment(data: Bytes, i: int, end: int) -> int:
+    """The place after a comment whose text starts at i; `-->` and `--!>` end it."""
     if i < end and data[i] == GREATER:  # <!-->
         return i + 1
     if i + 1 < end and data[i] == DASH and data[i + 1] == GREATER:  # <!--->
@@ -191,12 +194,13 @@ def _after_comment(data: Bytes, i: int, end: int) -> int:
 
 @kernel
 def _after_cdata(data: Bytes, i: int, end: int) -> int:
+    """The place after the next `]]>`."""
     first = i
     while True:
         i = find(data, i, end, GREATER)
         if i >= end:
             return end
-        if i - 2 >= first and data[i - 1] == 93 and data[i - 2] == 93:  # ']'
+        if i - 2 >= first and data[i - 1] == BRACKET and data[i - 2] == BRACKET:
             return i + 1
         i += 1
 
@@ -217,16 +221,26 @@ def find_end_tag(data: Bytes, i: int, end: int, tag: int, name: np.uint64) -> in
 
 @kernel
 def _is_name(data: Bytes, i: int, end: int, name: np.uint64) -> bool:
-    """Whether a tag of this name begins here and its name ends before the data does."""
-    _, after, value = read_name(data, i, end)
+    """Whether the name of a raw-text element stands at i, and ends before the data does.
+
+    No more is read than the longest of them has: `<` does not end a name, so in `<a<a<a...` the
+    names of all reach to the end of the page.
+    """
+    _, after, value = read_name(data, i, min(end, i + LONGEST_RAW_NAME + 1))
     return after < end and value == name
 
 
 @kernel
 def _find_script_end(data: Bytes, i: int, end: int) -> int:
-    """As `find_end_tag`, for a script: within `<!-- ... -->` a `<script>` hides one `</script>`."""
+    """As `find_end_tag`, for a script: within `<!-- ... -->` a `<script>` hides one `</script>`.
+
+    state      `<!--`    `<script`  `</script`         `-->`
+    plain      escaped   -          ends the script    -
+    escaped    -         doubly     ends the script    plain
+    doubly     -         -          escaped            plain
+    """
     escaped, doubly = False, False
-    escaped_from = 0
+    escaped_from = 0  # where the dashes of `-->` may begin
     while True:
         opening = find(data, i, end, LESS)
         if escaped and _leaves_escape(data, i, opening, escaped_from):

@@ -14,6 +14,7 @@ from neardup.kernels.entities import decode_reference
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_attributes import Bytes
+from neardup.kernels.utf8 import write_code_point
 
 State = NDArray[np.int64]
 Marks = NDArray[np.uint32]  # kind, region and link share of a block, in one number each
@@ -222,25 +223,7 @@ def write_character(code: int, text: Bytes, marks: Marks, state: State) -> None:
     if code >= 128 and _is_blank(code, state):
         return
     at = _before_character(text, marks, state)
-    if code < 0x80:
-        text[at] = code
-        at += 1
-    elif code < 0x800:
-        text[at] = 0xC0 | code >> 6
-        text[at + 1] = 0x80 | code & 0x3F
-        at += 2
-    elif code < 0x10000:
-        text[at] = 0xE0 | code >> 12
-        text[at + 1] = 0x80 | (code >> 6) & 0x3F
-        text[at + 2] = 0x80 | code & 0x3F
-        at += 3
-    else:
-        text[at] = 0xF0 | code >> 18
-        text[at + 1] = 0x80 | (code >> 12) & 0x3F
-        text[at + 2] = 0x80 | (code >> 6) & 0x3F
-        text[at + 3] = 0x80 | code & 0x3F
-        at += 4
-    state[POSITION] = at
+    state[POSITION] = write_code_point(text, at, code)
 
 
 @kernel

@@ -1,10 +1,16 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
 """The open elements of a page: which end tag closes what, and which start tags close others.
 
-A frame an open element. Beside the stack stand, for every element, the innermost frame of it, and
-the innermost frames that bound how far an end tag reaches; a frame remembers what these were
-before it. So every question is answered at once, and the whole page takes time in proportion to
-its tags, however deep or unmatched they are.
+The stack has a frame for each open element. Beside it the state holds the depth of the innermost
+frame of every element (INNERMOST + tag), and of those that bound how far an end tag reaches:
+
+    SCOPE_AT    tables, cells, templates ...: ends of other elements do not reach through it
+    SPECIAL_AT  blocks and the like: ends of inline elements do not reach through it
+    ITEM_AT     as SPECIAL_AT, without address, div and p: where a list item may look for the last
+
+A frame remembers what these were before it, so that closing it puts them back. "Is one open within
+this scope?" is then one comparison of depths, and a page takes time in proportion to its tags,
+however deep or unmatched they are. 0 stands for none: the first frame is at depth 1.
 """
 
 from __future__ import annotations
@@ -94,34 +100,53 @@ def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) 
 
 @kernel
 def close_implied(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> bool:
-    """Close what the start of `tag` ends; False when the tag has no place here and is ignored."""
+    """Close what the start of `tag` ends; False when the tag has no place here and is ignored.
+
+    start of                     ends
+    tr, td, tbody ...            what is open in the table, up to where the part belongs
+    li; dd, dt                   the item before it
+    blocks (CLOSES_P)            a paragraph, unless a scope or a button stands between
+    h1 to h6, option             the one before it, if nothing is open in that
+    button                       a button in scope
+    table                        a table that it is in, but in no cell or caption of it
+    select, input, textarea      a select in scope
+    a                            a link
+    form                         nothing; a form in a form is ignored
+    """
     flags = t.FLAGS[tag]
     if flags & t.TABLE_PART:
         return _close_table_part(frames, state, text, marks, tag)
     if tag == t.LI or tag == t.DD or tag == t.DT:
         _close_item(frames, state, text, marks, tag)
-    if flags & t.CLOSES_P and state[INNERMOST + t.P] > max(
-        state[SCOPE_AT], state[INNERMOST + t.BUTTON]
-    ):
-        pop_to(frames, state, text, marks, state[INNERMOST + t.P])
+    if flags & t.CLOSES_P:
+        bound = max(state[SCOPE_AT], state[INNERMOST + t.BUTTON])
+        _close_above(frames, state, text, marks, t.P, bound)
     if tag == t.H1 or tag == t.OPTION:
-        if state[DEPTH] and frames[state[DEPTH], TAG] == tag:
-            pop_to(frames, state, text, marks, state[DEPTH])
+        _close_above(frames, state, text, marks, tag, state[DEPTH] - 1)
     elif tag == t.BUTTON:
-        if state[INNERMOST + tag] > state[SCOPE_AT]:
-            pop_to(frames, state, text, marks, state[INNERMOST + tag])
+        _close_above(frames, state, text, marks, tag, state[SCOPE_AT])
     elif tag == t.TABLE:
         cell = max(state[INNERMOST + t.TD], state[INNERMOST + t.TH], state[INNERMOST + t.CAPTION])
-        if state[INNERMOST + t.TABLE] > max(cell, state[INNERMOST + t.TEMPLATE]):
-            pop_to(frames, state, text, marks, state[INNERMOST + t.TABLE])
+        _close_above(frames, state, text, marks, tag, max(cell, state[INNERMOST + t.TEMPLATE]))
     elif tag == t.SELECT or tag == t.INPUT or tag == t.TEXTAREA:
-        if state[INNERMOST + t.SELECT] > state[SCOPE_AT]:
-            pop_to(frames, state, text, marks, state[INNERMOST + t.SELECT])
-            return tag != t.SELECT  # `<select>` in a select is its end tag
+        closed = _close_above(frames, state, text, marks, t.SELECT, state[SCOPE_AT])
+        return not closed or tag != t.SELECT  # `<select>` in a select is its end tag
     elif tag == t.FORM:
         return state[INNERMOST + t.FORM] <= state[INNERMOST + t.TEMPLATE]
     elif tag == t.A and state[CONTEXT] & LINK:
         close_link(frames, state, text, marks)
+    return True
+
+
+@kernel
+def _close_above(
+    frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, bound: int
+) -> bool:
+    """Close the innermost element of this tag if it is deeper than `bound`; whether it was."""
+    at = state[INNERMOST + tag]
+    if at <= max(bound, 0):
+        return False
+    pop_to(frames, state, text, marks, at)
     return True
 
 
@@ -186,6 +211,7 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
     if tag == t.FORM:
         _close_form(frames, state, text, marks)
         return
+    # How deep the element must be for this tag to reach it.
     bound = state[SPECIAL_AT] - 1
     if tag == t.P:
         bound = max(state[SCOPE_AT], state[INNERMOST + t.BUTTON])
@@ -199,10 +225,9 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
         bound = 0
     elif flags & t.SPECIAL or tag == t.DIALOG:
         bound = state[SCOPE_AT] - (flags & t.SCOPE > 0)
-    if state[INNERMOST + tag] > max(bound, 0):  # 0: none is open
-        pop_to(frames, state, text, marks, state[INNERMOST + tag])
-    elif (tag == t.P or tag == t.BR) and not state[CONTEXT] & SKIPPED:
-        end_block(text, marks, state)
+    closed = _close_above(frames, state, text, marks, tag, bound)
+    if not closed and (tag == t.P or tag == t.BR) and not state[CONTEXT] & SKIPPED:
+        end_block(text, marks, state)  # browsers make `</p>` and `</br>` elements of their own
 
 
 @kernel

@@ -14,19 +14,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.data import character_classes
-from neardup.kernels.jit import kernel
-from neardup.kernels.sentences import (
-    CLOSING,
+from neardup.kernels.characters import (
     HAN,
-    NO_SCRIPT,
     NOTHING,
+    SCRIPT_BITS,
     SINGLE,
     SPACE,
-    STRONG,
-    WEAK,
-    sentence_spans,
+    class_of,
+    role_of,
 )
+from neardup.kernels.data import character_classes
+from neardup.kernels.jit import kernel
+from neardup.kernels.sentences import CLOSING, STRONG, WEAK, is_among, sentence_spans
 from neardup.kernels.utf8 import code_point_at
 
 FULL_STOPS = (0x3002, 0xFF61)
@@ -73,8 +72,7 @@ def _han_before_stops(
                 starts[found] = before
                 ends[found] = at
                 found += 1
-            kind = pages[np.int64(index[code >> 8]) << 8 | code & 255]
-            is_han = kind & NO_SCRIPT == HAN
+            is_han = class_of(code, index, pages) & SCRIPT_BITS == HAN
             before = at
             at += size
         places[document + 1] = found
@@ -123,20 +121,12 @@ def _before_punctuation(
     while at > begin:
         last = _character_start(data, begin, at)
         code, _ = code_point_at(data, last, end)
-        kind = pages[np.int64(index[code >> 8]) << 8 | code & 255]
-        role = kind >> 4 & 7
+        role = role_of(code, index, pages)
         if not (role == NOTHING or role == SPACE):
             break
-        for each in STRONG:
-            ended = ended or each == code
-        for each in WEAK:
-            ended = ended or each == code
-        if not ended:
-            closing = False
-            for each in CLOSING:
-                closing = closing or each == code
-            if not closing:
-                return -1
+        ended = ended or is_among(code, STRONG) or is_among(code, WEAK)
+        if not ended and not is_among(code, CLOSING):
+            return -1
         at = last
     return at if ended else -1
 
@@ -155,8 +145,7 @@ def _word_start(
     while at > begin:
         first = _character_start(data, begin, at)
         code, _ = code_point_at(data, first, end)
-        kind = pages[np.int64(index[code >> 8]) << 8 | code & 255]
-        role = kind >> 4 & 7
+        role = role_of(code, index, pages)
         if role == NOTHING or role == SPACE:
             break
         if role == SINGLE:

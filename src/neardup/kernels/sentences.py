@@ -19,6 +19,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.characters import (
+    HAN,
+    KANA,
+    LOWER_CASE,
+    MARK,
+    NO_SCRIPT,
+    NOTHING,
+    ROLE_BITS,
+    SINGLE,
+    SPACE,
+    WORD,
+    WORD_BITS,
+    class_of,
+    is_digit,
+)
 from neardup.kernels.data import character_classes
 from neardup.kernels.jit import borrowing_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
@@ -56,12 +71,6 @@ OPENING = code_points("“‘「『（【《〈〔")
 NEWLINE, STOP, EXCLAMATION, QUESTION, SMALL_M = 10, ord("."), ord("!"), ord("?"), ord("m")
 FULL_WIDTH_STOP, ELLIPSIS = ord("．"), ord("…")
 BEFORE_SPACE, ALWAYS = 1, 2
-
-# The bits of `data.character_classes`.
-NOTHING, SPACE, WORD, SINGLE, MARK = range(5)
-NO_SCRIPT, LOWER_CASE = 15, 128
-ROLE_BITS, WORD_BITS = 7 << 4, WORD << 4
-HAN, KANA = 1, 2
 
 
 def count_sentences(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -124,12 +133,16 @@ def _scan(
     ends: NDArray[np.int64],
     place: int,
 ) -> int:
-    """Count the sentences of one document; write their spans from `place` on if there is room."""
+    """Count the sentences of one document; write their spans from `place` on if there is room.
+
+    The state is that of the sentence being read: where it starts, where its last character that is
+    not white space ends, and whether it has `content` (a letter or digit) and `letters`. While it
+    is empty (`last == start`), white space moves its start. A terminator before any content ends
+    nothing: it stands at the start of the sentence.
+    """
     found = 0
-    start = begin  # of the sentence
-    last = begin  # after its last character that is not white space
-    content = False  # whether it has a letter or digit
-    letters = False
+    start = last = begin
+    content = letters = False
     before = np.uint8(NO_SCRIPT)  # the class of the character before `at`
     at = begin
     while at < end:
@@ -143,7 +156,7 @@ def _scan(
                 last = at
                 continue
         code, size = code_point_at(data, at, end)
-        kind = _class_of(code, index, pages)
+        kind = class_of(code, index, pages)
         role = kind >> 4 & 7
         at += size
         ended = code == NEWLINE
@@ -158,13 +171,9 @@ def _scan(
             elif content and role == NOTHING:
                 strength = _strength(code, before)
                 if strength:
-                    at, strong = _take_closing(data, at, end)
-                    ended = strong or strength == ALWAYS
-                    if not ended and _may_end(data, code, at, end, index, pages):
-                        lone = code == STOP and at == last
-                        ended = not lone or (
-                            letters and not _is_inner_stop(data, start, last - 1, end, index, pages)
-                        )
+                    at, ended = _take_terminator(
+                        data, code, strength, start, at, end, letters, index, pages
+                    )
                     last = at
         if ended:
             if content:
@@ -184,27 +193,44 @@ def _scan(
 
 
 @borrowing_kernel
-def _class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> np.uint8:
-    if code < 0x80:  # two returns: half again as fast as one place that both ways lead to
-        return pages[code]  # type: ignore[no-any-return]
-    return pages[int(index[code >> 8]) << 8 | code & 255]  # type: ignore[no-any-return]
+def _take_terminator(
+    data: NDArray[np.uint8],
+    code: int,
+    strength: int,
+    start: int,
+    at: int,
+    end: int,
+    letters: bool,
+    index: NDArray[np.uint16],
+    pages: NDArray[np.uint8],
+) -> tuple[int, bool]:
+    """The place after a terminator that ends at `at` and what closes behind it, and whether the
+    sentence that started at `start` ends there."""
+    after, strong = _take_closing(data, at, end)
+    if strong or strength == ALWAYS:
+        return after, True
+    if not _may_end(data, code, after, end, index, pages):
+        return after, False
+    if code != STOP or after > at:
+        return after, True  # only a full stop by itself has another use
+    return after, letters and not _is_inner_stop(data, start, at - 1, end, index, pages)
 
 
 @borrowing_kernel
 def _strength(code: int, before: np.uint8) -> int:
-    """Whether a character ends a sentence: always, before a space, or never."""
+    """How surely a character ends a sentence: `ALWAYS`, `BEFORE_SPACE`, or 0 for never."""
     if code in (STOP, EXCLAMATION, QUESTION, ELLIPSIS):
         return BEFORE_SPACE
     if code == FULL_WIDTH_STOP:
-        is_digit = before >> 4 & 7 == WORD and before & NO_SCRIPT == NO_SCRIPT
-        return 0 if is_digit else ALWAYS
-    if code > 0x80 and _is_among(code, STRONG):
+        return 0 if is_digit(before) else ALWAYS
+    if code > 0x80 and is_among(code, STRONG):
         return ALWAYS
     return 0
 
 
 @borrowing_kernel
-def _is_among(code: int, codes: NDArray[np.int64]) -> bool:
+def is_among(code: int, codes: NDArray[np.int64]) -> bool:
+    """Whether a number is one of a few."""
     for each in codes:
         if each == code:
             return True
@@ -217,9 +243,9 @@ def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool
     strong = False
     while at < end:
         code, size = code_point_at(data, at, end)
-        if code > 0x80 and _is_among(code, STRONG):
+        if code > 0x80 and is_among(code, STRONG):
             strong = True
-        elif not (_is_among(code, CLOSING) or _is_among(code, WEAK)):
+        elif not (is_among(code, CLOSING) or is_among(code, WEAK)):
             break
         at += size
     return at, strong
@@ -238,7 +264,7 @@ def _may_end(
     spaced = False
     while at < end:
         code, size = code_point_at(data, at, end)
-        kind = _class_of(code, index, pages)
+        kind = class_of(code, index, pages)
         if code == NEWLINE:
             return True
         if kind >> 4 & 7 != SPACE:
@@ -246,7 +272,7 @@ def _may_end(
                 return bool(kind & LOWER_CASE == 0)
             script = kind & NO_SCRIPT
             return terminator in (EXCLAMATION, QUESTION) and (
-                script in (HAN, KANA) or _is_among(code, OPENING)
+                script in (HAN, KANA) or is_among(code, OPENING)
             )
         spaced = True
         at += size
@@ -262,22 +288,26 @@ def _is_inner_stop(
     index: NDArray[np.uint16],
     pages: NDArray[np.uint8],
 ) -> bool:
-    """Whether the full stop at `stop` belongs to an initial or an abbreviation."""
-    word, letters, plain, at = 0, 0, True, stop
+    """Whether the full stop at `stop` belongs to an initial or an abbreviation.
+
+    Reads the word before it backwards and packs its letters as `packed_words` does. It gives up
+    after `LONGEST` letters: a longer word is in no list.
+    """
+    word, letters, plain, at = 0, 0, True, stop  # `plain`: all of it are ASCII letters
     while at > begin and letters <= LONGEST:
         at -= 1
         while at > begin and data[at] & 0xC0 == 0x80:
             at -= 1
         code, _ = code_point_at(data, at, stop)
-        kind = _class_of(code, index, pages)
+        kind = class_of(code, index, pages)
         role = kind >> 4 & 7
         if role == MARK:
             plain = False
             continue
         if role != WORD:
             break
-        if kind & NO_SCRIPT == NO_SCRIPT:
-            return False  # a digit
+        if is_digit(kind):
+            return False
         if 65 <= code <= 90:
             code += 32
         plain = plain and code < 0x80
@@ -288,9 +318,9 @@ def _is_inner_stop(
         return not plain or word != SMALL_M  # a.m. and p.m. end sentences
     if not plain or letters > LONGEST:
         return False
-    if _is_among(word, TITLES):
+    if is_among(word, TITLES):
         return True
-    return _is_among(word, NUMBERED) and _digit_follows(data, stop + 1, end, index, pages)
+    return is_among(word, NUMBERED) and _digit_follows(data, stop + 1, end, index, pages)
 
 
 @borrowing_kernel
@@ -299,8 +329,8 @@ def _digit_follows(
 ) -> bool:
     while at < end:
         code, size = code_point_at(data, at, end)
-        kind = _class_of(code, index, pages)
+        kind = class_of(code, index, pages)
         if kind >> 4 & 7 != SPACE:
-            return bool(kind >> 4 & 7 == WORD and kind & NO_SCRIPT == NO_SCRIPT)
+            return is_digit(kind)
         at += size
     return False

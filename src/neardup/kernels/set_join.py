@@ -1,25 +1,19 @@
-"""Candidates for a resemblance of sets over a threshold, without missing one.
+"""Set similarity joins: the pairs of sets that have enough in common, without looking at all pairs.
 
-Two filters that lose nothing when |A n B| / |A u B| >= t is asked for (Theobald et al. 2008, 4;
-known since as prefix filtering):
+Two joins, for two measures, that rest on the same two filters (Theobald et al. 2008, 4; known since
+as prefix filtering). Neither filter loses a pair:
 
-* Sizes: |A| >= t |B|, else the intersection is too small. This is the partitioning by length,
-  taken to its end: each set has a partition of its own.
-* Prefixes: put all values in one order. A and B share t |A| values or more, so the first
-  |A| - ceil(t |A|) + 1 values of A cannot all be missing in B, nor the other way round: some value
-  is in both prefixes. Only prefixes are indexed; with rare values first, they meet seldom.
+* Sizes. A set that is too small for another cannot share enough with it. Sets are taken from small
+  to large, so what is too small for one is too small for all that follow, and is dropped for good.
+* Prefixes. All values are put in one order. Two sets that share T values or more have one in common
+  among the first `size - T + 1` of each: what comes after these is too little for T. So only
+  prefixes are indexed and looked up, and with rare values first they seldom meet.
 
-All pairs of multisets that have enough in common, without looking at all pairs.
+`candidate_pairs` joins sets A and B by resemblance, |A n B| / |A u B| >= t. They then share t |A|
+values or more. It gives candidates: whoever asked verifies them.
 
-With n <= m the sizes of two multisets and c of their members in common, a pair is wanted when
-`c / n >= alpha` and `c / m >= beta`. Nothing that fits is lost:
-
-* Sizes: c <= n, so `n / m >= beta`. Records come in the order of size, and what has become too
-  short for the record at hand is too short for all later ones.
-* Prefixes: members are ranked once for all records. Where c >= T, the first `size - T + 1`
-  members of both records, in the order of rank, have one in common (of what is after them there
-  is too little for T). So only prefixes are looked up, and rare members are ranked first.
-* Pairs that meet there are counted exactly, until the count cannot be reached any more.
+`overlap_join` joins multisets of n <= m members, c of them in common, by `c / n >= alpha` and
+`c / m >= beta`. It counts what the pairs that meet have in common, and gives the exact answer.
 """
 
 from __future__ import annotations
@@ -28,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.memory import doubled
 
 Values = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
@@ -51,7 +46,7 @@ def candidate_pairs(values: Values, offsets: Offsets, threshold: float) -> tuple
 
 @kernel
 def prefix_length(size: int, threshold: float) -> int:
-    """How many of `size` values are needed to meet one of any set that is near enough."""
+    """How many of the first values of a set of this size are in its prefix."""
     needed = int(np.ceil(threshold * size - SLACK))
     return min(size, size - needed + 1)
 
@@ -80,7 +75,12 @@ def prefixes(
 def _join(
     ranks: Offsets, offsets: Offsets, by_size: Offsets, distinct: int, threshold: float
 ) -> tuple[Offsets, Offsets]:
-    """Take the sets from small to large; look each one's prefix up in the sets before it."""
+    """Take the sets from small to large; look each one's prefix up in the sets before it.
+
+    The index is a list of holders per value. Its room is counted first, so the lists stand one
+    after another in one array: those of value v that still matter are
+    `holders[first[v]:filled[v]]`.
+    """
     prefixes = np.empty(ranks.size, np.int64)
     room = np.zeros(distinct + 1, np.int64)
     for row in range(offsets.size - 1):
@@ -90,9 +90,9 @@ def _join(
             room[prefixes[place] + 1] += 1
     for value in range(distinct):
         room[value + 1] += room[value]
-    holders = np.empty(room[distinct], np.int64)  # of value v: holders[first[v]:filled[v]]
+    holders = np.empty(room[distinct], np.int64)
     first, filled = room[:-1].copy(), room[:-1].copy()
-    seen = np.full(offsets.size - 1, -1, np.int64)
+    seen = np.full(offsets.size - 1, -1, np.int64)  # the last row that a holder was paired with
     left = np.empty(1024, np.int64)
     right = np.empty(1024, np.int64)
     found = 0
@@ -102,7 +102,6 @@ def _join(
         least = threshold * size - SLACK
         for place in range(begin, begin + prefix_length(size, threshold)):
             value = prefixes[place]
-            # Sets come by size: one too small for this set is too small for all that follow.
             while first[value] < filled[value]:
                 holder = holders[first[value]]
                 if offsets[holder + 1] - offsets[holder] >= least:
@@ -114,8 +113,7 @@ def _join(
                     continue
                 seen[holder] = row
                 if found == left.size:
-                    left = np.concatenate((left, np.empty_like(left)))
-                    right = np.concatenate((right, np.empty_like(right)))
+                    left, right = doubled(left), doubled(right)
                 left[found] = min(row, holder)
                 right[found] = max(row, holder)
                 found += 1
@@ -140,6 +138,10 @@ def overlap_join(
     members: NDArray[np.int64], offsets: NDArray[np.int64], alpha: float, beta: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of records (smaller row, larger row) that have enough members in common.
+
+    A record looks up a longer prefix than it leaves in the index. Those before it are smaller, so
+    for them to be found `beta` of its own size must be shared; those after it are larger, and both
+    shares hold for its own size then.
 
     Record r is `members[offsets[r]:offsets[r + 1]]`: whole numbers (room is made up to the highest
     of them), each once and in ascending order, so that a member that occurs twice is two numbers.
@@ -168,7 +170,7 @@ def overlap_join(
                 least = max(needed, least_common(_size(offsets, other), alpha))
                 if _have_in_common(members, offsets, other, record, least):
                     if found == len(left):
-                        left, right = _doubled(left), _doubled(right)
+                        left, right = doubled(left), doubled(right)
                     left[found] = other
                     right[found] = record
                     found += 1
@@ -184,7 +186,8 @@ def overlap_join(
 def _room_for_postings(
     members: NDArray[np.int64], offsets: NDArray[np.int64], share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Where the list of each member begins, twice (it moves and it fills), and the lists."""
+    """Where the list of each member begins, once to be moved on and once to be filled, and the room
+    for all lists."""
     highest = np.int64(-1)
     for member in members:
         highest = max(highest, member)
@@ -220,10 +223,3 @@ def _have_in_common(
         else:
             j += 1
     return common >= least
-
-
-@kernel
-def _doubled(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    larger = np.empty(2 * len(values), np.int64)
-    larger[: len(values)] = values
-    return larger

@@ -1,8 +1,7 @@
-"""Runs of tokens as 64-bit numbers, and sets of such numbers.
+"""Runs of tokens as 64-bit numbers (shingles, spot signatures), and sets of such numbers.
 
-Everything here is ragged: document d has `values[offsets[d]:offsets[d + 1]]`.
-
-Spot signatures: a stop word and the chain of content tokens that follows it.
+Everything here is ragged: document d has `values[offsets[d]:offsets[d + 1]]`. The number of a run
+is a polynomial in `BASE` whose coefficients are the hashes of its tokens, modulo 2**64, then mixed.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ BASE = np.uint64(0x9E3779B97F4A7C15)
 FIRST_MIX = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_MIX = np.uint64(0x94D049BB133111EB)
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+CONTENT, SKIPPED, ANTECEDENT = 0, 1, 2  # what a token is to a spot signature
 
 
 @kernel
@@ -67,8 +67,9 @@ def shingle_offsets(offsets: Offsets, size: int) -> Offsets:
 def shingle_hashes(tokens: Hashes, offsets: Offsets, size: int) -> tuple[Hashes, Offsets]:
     """A number for every run of `size` tokens, in order, with repeats.
 
-    A polynomial in `BASE` that rolls along the tokens, then mixed. A document with fewer tokens
-    than `size` is one shingle of all it has; one without tokens has none.
+    The polynomial rolls along the tokens: times `BASE`, plus the token that enters, less the one
+    that leaves. A document with fewer tokens than `size` is one shingle of all it has; one without
+    tokens has none.
     """
     places = shingle_offsets(offsets, size)
     hashes = np.empty(places[-1], np.uint64)
@@ -134,19 +135,30 @@ def common_counts(
     """How many values the sorted sets of each pair of rows have in common."""
     counts = np.zeros(left_offsets.size - 1, np.int64)
     for row in range(counts.size):
-        i, left_end = left_offsets[row], left_offsets[row + 1]
-        j, right_end = right_offsets[row], right_offsets[row + 1]
-        found = 0
-        while i < left_end and j < right_end:
-            a, b = left[i], right[j]
-            found += a == b
-            i += a <= b
-            j += b <= a
-        counts[row] = found
+        counts[row] = count_common(
+            left,
+            left_offsets[row],
+            left_offsets[row + 1],
+            right,
+            right_offsets[row],
+            right_offsets[row + 1],
+        )
     return counts
 
 
-CONTENT, SKIPPED, ANTECEDENT = 0, 1, 2  # what a token is
+@kernel
+def count_common(one: Hashes, i: int, i_end: int, two: Hashes, j: int, j_end: int) -> int:
+    """How many values `one[i:i_end]` and `two[j:j_end]` have in common, sorted and each once.
+
+    A merge without branches: the side with the smaller value moves on, on a match both do.
+    """
+    common = 0
+    while i < i_end and j < j_end:
+        a, b = one[i], two[j]
+        common += a == b
+        i += a <= b
+        j += b <= a
+    return common
 
 
 @kernel
@@ -157,10 +169,10 @@ def spot_signatures(
     chains: NDArray[np.int64],
     distance: int,
 ) -> tuple[Hashes, Offsets]:
-    """The signatures of each document, in order, with repeats.
+    """The spot signatures of each document (Theobald et al. 2008), in order, with repeats.
 
-    Each antecedent begins one: itself and the next `chains[document]` content tokens, taking every
-    `distance`-th. A chain that the document's end cuts is none.
+    Each antecedent, a stop word, begins one: itself and a chain of `chains[document]` content
+    tokens after it, taking every `distance`-th. A chain that the document's end cuts is none.
     """
     signatures = np.empty(tokens.size, np.uint64)  # at most one a token
     places = np.zeros(offsets.size, np.int64)

@@ -1,13 +1,13 @@
-"""Charikar's fingerprint: every bit is a vote of all features.
+"""Simhash: fingerprints of documents, and all pairs of fingerprints that differ in few bits.
 
-Bit b of a document is 1 when more of its features' hashes have bit b than not (a tie is 0). A
-feature that occurs twice votes twice: counts are the weights.
+The fingerprint (Charikar 2002) is a vote: bit b of a document is 1 when more of its features'
+hashes have bit b than not (a tie is 0). A feature that occurs twice votes twice: counts are the
+weights.
 
-All pairs of 64-bit values that differ in few bits, by table look-up (Manku et al. 2007, 3).
-
-Cut the 64 bits into b blocks. Two values that differ in at most k bits differ in at most k blocks,
-so they agree on some b - k of them. A table for every choice of b - k blocks, each grouped by the
-bits of its blocks, therefore holds every such pair in one of its groups: nothing is missed.
+The pairs are found by table look-up (Manku et al. 2007, 3). Cut the 64 bits into b blocks. Two
+values that differ in at most k bits differ in at most k blocks, so they agree on some b - k of
+them. A table for every choice of b - k blocks, each grouped by the bits of its blocks, therefore
+holds every such pair in one of its groups: nothing is missed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.memory import doubled
 from neardup.kernels.shingles import BASE, mix
+from neardup.kernels.text_bits import count_bits
+
+Values = NDArray[np.uint64]
+Rows = NDArray[np.int64]
 
 PLANES = 5  # of counters of eights
 FULL = 8 * (2**PLANES - 1)  # as many votes as the planes can count
+BITS = 64
+FARTHEST = 7  # beyond it the tables are too many or too coarse to be a way of searching
+GROUPING_COST = 20  # of putting a value into its group, in comparisons
 
 
 @kernel
@@ -91,14 +99,6 @@ def _majority(votes: NDArray[np.int64], voters: int) -> np.uint64:
     return fingerprint
 
 
-Values = NDArray[np.uint64]
-Rows = NDArray[np.int64]
-
-BITS = 64
-FARTHEST = 7  # beyond it the tables are too many or too coarse to be a way of searching
-GROUPING_COST = 20  # of putting a value into its group, in comparisons
-
-
 def block_masks(blocks: int) -> Values:
     """The bits of each block; sizes differ by one at most."""
     edges = [BITS * block // blocks for block in range(blocks + 1)]
@@ -143,7 +143,7 @@ def distances(left: Values, right: Values) -> NDArray[np.int64]:
     """In how many bits the values of each row differ."""
     counts = np.empty(left.size, np.int64)
     for row in range(left.size):
-        counts[row] = _ones(left[row] ^ right[row])
+        counts[row] = count_bits(left[row] ^ right[row])
     return counts
 
 
@@ -155,17 +155,6 @@ def table_keys(values: Values, masks: Values) -> Values:
         for table in range(masks.size):
             keys[row, table] = mix(mix(values[row] & masks[table]) + np.uint64(table) * BASE)
     return keys
-
-
-@kernel
-def _ones(value: np.uint64) -> np.int64:
-    """How many bits are set (the compiler knows this pattern as one instruction)."""
-    value -= (value >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    value = (value & np.uint64(0x3333333333333333)) + (
-        (value >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    value = (value + (value >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((value * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
@@ -195,7 +184,8 @@ def _grouped(values: Values, mask: np.uint64) -> tuple[Values, Rows, Rows]:
 
 @kernel
 def _is_first_table(difference: np.uint64, mask: np.uint64, each_block: Values, free: int) -> bool:
-    """Whether `mask` is the first of the tables that can hold a pair: its first equal blocks."""
+    """Whether this table is the first of those that hold a pair: it groups by the first `free`
+    blocks that are equal. So each pair is given once, and no list of pairs needs sorting for it."""
     first = np.uint64(0)
     for block in each_block:
         if difference & block == 0:
@@ -221,13 +211,12 @@ def _pairs_of_table(
         for i in range(starts[group], end):
             for j in range(i + 1, end):
                 difference = grouped[i] ^ grouped[j]
-                if _ones(difference) > distance:
+                if count_bits(difference) > distance:
                     continue
                 if not _is_first_table(difference, mask, each_block, free):
                     continue
                 if filled == left.size:
-                    left = np.concatenate((left, np.empty_like(left)))
-                    right = np.concatenate((right, np.empty_like(right)))
+                    left, right = doubled(left), doubled(right)
                 left[filled] = min(rows[i], rows[j])
                 right[filled] = max(rows[i], rows[j])
                 filled += 1

@@ -1,12 +1,13 @@
-"""Sixty-four bytes at once: a question about each of them, answered by the bits of one number.
+"""Sixty-four bytes of text at a time: where lines, sentences and tokens may end, as bits.
 
-Bit b is about byte `at + b`. Written in the vectors of LLVM, which every machine has instructions
-for, wide or narrow. All 64 bytes must be there.
+From bottom to top:
 
-The bytes of text told apart, sixty-four at a time: where lines, sentences and tokens may end.
-
-A number of 64 bits for each 64 bytes, bit b of number n for byte 64 n + b, so that what looks for
-the next place of a kind goes by blocks and not by bytes.
+1. Intrinsics (`equal_bits`, `between_bits` ...) ask a question about each of 64 bytes and answer
+   with the bits of one number. They are written in LLVM's vectors, which become the instructions
+   of the machine at hand, wide or narrow (docs/decisions/0012-llvm-intrinsics.md).
+2. `Bits` hold such answers for a whole text: a number per 64 bytes, bit b of number n for byte
+   64 n + b. `next_set`, `next_clear` and `count_set` go through them by blocks, not by bytes.
+3. `text_bits` answers for every byte of UTF-8 what `lines`, `folded_tokens` and others ask.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
 
+Bytes = NDArray[np.uint8]
 Bits = NDArray[np.uint64]
+# The bits of the block before that a character across the border needs: see `_wide_ends`.
+Carried = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 BLOCK = 64
 SHIFT, LAST = 6, 63  # to the number of a block, and to the place in it
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_BYTES = ir.VectorType(ir.IntType(8), BLOCK)
+_VECTOR = ir.VectorType(ir.IntType(8), BLOCK)
 
 
 def _block(context: Any, builder: Any, kind: Any, data: Any, at: Any) -> Any:
+    """Load data[at:at + 64] as one vector; nobody checks that all of it is there."""
     array = context.make_array(kind)(context, builder, data)
-    return builder.load(builder.gep(array.data, [at]), align=1, typ=_BYTES)
+    return builder.load(builder.gep(array.data, [at]), align=1, typ=_VECTOR)
 
 
 def _all(builder: Any, byte: Any) -> Any:
-    """A vector of the same byte."""
-    nothing = ir.Constant(_BYTES, ir.Undefined)
+    """A vector of the same byte: put in the first place, and from there in all of them."""
+    nothing = ir.Constant(_VECTOR, ir.Undefined)
     first = builder.insert_element(nothing, byte, ir.IntType(32)(0))
     everywhere = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
     return builder.shuffle_vector(first, nothing, everywhere)
@@ -54,6 +59,7 @@ def _equal_bits(_: Any, data: Any, at: Any, byte: Any) -> Any:
 def _between_bits(_: Any, data: Any, at: Any, low: Any, high: Any) -> Any:
     def answer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         block = _block(context, builder, signature.args[0], *values[:2])
+        # One comparison for both limits: what is below `low` wraps around to far above `high`.
         above = builder.sub(block, _all(builder, values[2]))
         room = _all(builder, builder.sub(values[3], values[2]))
         return builder.bitcast(builder.icmp_unsigned("<=", above, room), ir.IntType(BLOCK))
@@ -82,7 +88,7 @@ count_bits: Any = intrinsic(_count_bits)  # (bits): how many are set
 
 
 @inlined_kernel
-def eight_bytes(data: NDArray[np.uint8], at: int) -> np.uint64:
+def eight_bytes(data: Bytes, at: int) -> np.uint64:
     """Eight bytes as a number, the first lowest. All eight must be there."""
     base, eight = np.uint64(at), np.uint64(0)
     for step in range(8):  # the compiler makes one load of it
@@ -147,9 +153,6 @@ def is_set(bits: Bits, at: int) -> bool:
     return bool(bits[at >> SHIFT] >> np.uint64(at & LAST) & np.uint64(1))
 
 
-Bytes = NDArray[np.uint8]
-Carried = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-
 NONE_BEFORE = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
 
 
@@ -181,7 +184,10 @@ def text_bits(data: Bytes) -> TextBits:
 
 @borrowing_kernel
 def _write_bits(data: Bytes, first: int, blocks: int, before: Carried, bits: TextBits) -> Carried:
-    """Write the bits of so many blocks, the first of which has this number; what is carried on."""
+    """Write the bits of so many blocks, the first of which has this number; what is carried on.
+
+    Blocks of plain ASCII, which most are, skip what only other bytes need.
+    """
     for number in range(blocks):
         at = number * BLOCK
         place = np.uint64(first + number)
@@ -193,7 +199,7 @@ def _write_bits(data: Bytes, first: int, blocks: int, before: Carried, bits: Tex
         control = between_bits(data, at, np.uint8(0), np.uint8(31))
         control |= equal_bits(data, at, np.uint8(127))
         unusual = high
-        if control != lines:
+        if control != lines:  # control characters other than newlines
             unusual |= _removed(data, at)
         marks = _ascii_ends(data, at)
         bits.unspaced[place] = np.uint64(0)

@@ -19,6 +19,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.characters import (
+    MARK,
+    ROLE_BITS,
+    SINGLE,
+    WORD,
+    WORD_BITS,
+    role_of,
+)
 from neardup.kernels.data import character_classes
 from neardup.kernels.jit import inlined_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
@@ -29,9 +37,6 @@ HALF = np.uint64(32)
 MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
 MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT = np.uint64(33)
-
-WORD, SINGLE, MARK = 2, 3, 4  # roles in `data.character_classes`
-ROLE_BITS, WORD_BITS = 7 << 4, WORD << 4
 
 
 def token_hashes(
@@ -141,7 +146,7 @@ def _scan(
             at += 1  # between tokens
             continue
         code, size = code_point_at(data, at, end)
-        role = _role(code, index, pages)
+        role = role_of(code, index, pages)
         start = at
         at += size
         if role not in (WORD, SINGLE):
@@ -155,7 +160,7 @@ def _scan(
                 at += 1
                 continue
             code, size = code_point_at(data, at, end)
-            role = _role(code, index, pages)
+            role = role_of(code, index, pages)
             if role != MARK and not (goes_on and role == WORD):
                 break
             at += size
@@ -166,10 +171,3 @@ def _scan(
             ends[place] = at
         place += 1
     return place - first
-
-
-@kernel
-def _role(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
-    if code < 0x80:
-        return int(pages[code]) >> 4 & 7
-    return int(pages[int(index[code >> 8]) << 8 | code & 255]) >> 4 & 7

@@ -1,6 +1,12 @@
-"""UTF-8: is it valid, how damaged is it, and the code point at a place.
+"""UTF-8: reading and writing code points, and whether bytes are valid.
 
-Letters per script.
+A character is one byte below 0x80, or a lead byte and one to three continuation bytes:
+
+    code points      bytes
+    up to 7F         0xxxxxxx
+    up to 7FF        110xxxxx 10xxxxxx
+    up to FFFF       1110xxxx 10xxxxxx 10xxxxxx
+    up to 10FFFF     11110xxx 10xxxxxx 10xxxxxx 10xxxxxx
 """
 
 from __future__ import annotations
@@ -8,18 +14,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.data import character_classes
-from neardup.kernels.jit import borrowing_kernel, kernel
+from neardup.kernels.jit import borrowing_kernel
 
-STRIDE = 32
+STRIDE = 32  # bytes that are checked at once for being ASCII
 REPLACEMENT = 0xFFFD
 
 
 @borrowing_kernel
 def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
-    """The code point that starts at `at`, and its bytes.
+    """The code point that starts at `at`, and how many bytes it has.
 
-    For valid UTF-8. Other bytes give some code point within Unicode and stay before `end`.
+    For valid UTF-8. Other bytes give some code point within Unicode, and no byte from `end` on is
+    read: tables can be indexed with the result unchecked.
     """
     lead = int(data[at])
     if lead < 0x80:
@@ -41,6 +47,28 @@ def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]
 
 
 @borrowing_kernel
+def write_code_point(out: NDArray[np.uint8], at: int, code: int) -> int:
+    """Write a code point at `at`; the place after it."""
+    if code < 0x80:
+        out[at] = code
+        return at + 1
+    if code < 0x800:
+        out[at] = 0xC0 | code >> 6
+        out[at + 1] = 0x80 | code & 0x3F
+        return at + 2
+    if code < 0x10000:
+        out[at] = 0xE0 | code >> 12
+        out[at + 1] = 0x80 | code >> 6 & 0x3F
+        out[at + 2] = 0x80 | code & 0x3F
+        return at + 3
+    out[at] = 0xF0 | code >> 18
+    out[at + 1] = 0x80 | code >> 12 & 0x3F
+    out[at + 2] = 0x80 | code >> 6 & 0x3F
+    out[at + 3] = 0x80 | code & 0x3F
+    return at + 4
+
+
+@borrowing_kernel
 def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
     """Bytes of the character at `at` when it is valid UTF-8; else 0, or -1 when `end` cuts it."""
     lead = data[at]
@@ -49,15 +77,16 @@ def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
     if lead < 0xC2 or lead > 0xF4:
         return 0
     size = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    # The second byte has a narrower range after four leads (Unicode, table 3-7).
     lowest, highest = np.uint8(0x80), np.uint8(0xBF)
     if lead == 0xE0:
-        lowest = np.uint8(0xA0)
+        lowest = np.uint8(0xA0)  # below it two bytes would do
     elif lead == 0xED:
         highest = np.uint8(0x9F)  # no surrogates
     elif lead == 0xF0:
-        lowest = np.uint8(0x90)
+        lowest = np.uint8(0x90)  # below it three bytes would do
     elif lead == 0xF4:
-        highest = np.uint8(0x8F)
+        highest = np.uint8(0x8F)  # Unicode ends at 10FFFF
     for step in range(1, size):
         if at + step >= end:
             return -1
@@ -70,7 +99,7 @@ def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
 
 @borrowing_kernel
 def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
-    """The next place from `at` on with a byte that is not ASCII, or `end`."""
+    """The first place from `at` on whose byte is not ASCII, or `end`."""
     while at + STRIDE <= end:
         together = np.uint8(0)
         base = np.uint64(at)  # unsigned: no check for indices from the end, which bars vectors
@@ -117,49 +146,3 @@ def utf8_damage(data: NDArray[np.uint8]) -> tuple[int, int]:
         whole += size > 0
         damaged += size == 0
         at += max(size, 1)
-
-
-# The columns of `count_scripts`; the order is that of the shipped table.
-SCRIPTS = (
-    "Latin",
-    "Han",
-    "Kana",
-    "Hangul",
-    "Cyrillic",
-    "Greek",
-    "Arabic",
-    "Hebrew",
-    "Thai",
-    "Devanagari",
-    "other",
-)
-SCRIPT_BITS = 15
-
-
-def count_scripts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many letters of each script (`SCRIPTS`) each document of a UTF-8 buffer has."""
-    index, pages = character_classes()
-    return _count(data, offsets, index, pages)
-
-
-@kernel
-def _count(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> NDArray[np.int64]:
-    documents = len(offsets) - 1
-    counts = np.zeros((documents, 16), np.int64)  # the last column is for what is no letter
-    for document in range(documents):
-        at, end = offsets[document], offsets[document + 1]
-        row = counts[document]
-        while at < end:
-            if data[at] < 0x80:
-                row[pages[data[at]] & SCRIPT_BITS] += 1
-                at += 1
-            else:
-                code, size = code_point_at(data, at, end)
-                row[pages[int(index[code >> 8]) << 8 | code & 255] & SCRIPT_BITS] += 1
-                at += size
-    return counts[:, :11].copy()

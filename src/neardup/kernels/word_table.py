@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.memory import doubled
 
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -75,7 +76,7 @@ def close_pairs(
             )
             if (s1 + (s2 + s3)) / average <= most and common / (n + m - common) >= share:
                 if found == len(left):
-                    left, right = _doubled(left), _doubled(right)
+                    left, right = doubled(left), doubled(right)
                 left[found] = i
                 right[found] = j
                 found += 1
@@ -121,10 +122,3 @@ def _sums(
             i += 1
             j += 1
     return s1, s2, s3, common
-
-
-@kernel
-def _doubled(values: Numbers) -> Numbers:
-    larger = np.empty(2 * len(values), np.int64)
-    larger[: len(values)] = values
-    return larger

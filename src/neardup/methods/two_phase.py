@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.config import option
-from neardup.kernels.level_one import common_counts, level_one_pairs
+from neardup.kernels.level_one import level_one_pairs
+from neardup.kernels.shingles import common_counts
 from neardup.methods.base import Method, Survey, check_page_count, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS

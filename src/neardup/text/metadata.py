@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from neardup.kernels import scan_meta
-from neardup.kernels.utf8 import SCRIPTS
+from neardup.kernels.characters import SCRIPTS
 from neardup.pages.urls import believable_canonical, canonicalise
 
 # ISO 15924, in the order of `SCRIPTS`; letters of other scripts count but name none.

@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 import xxhash
 
 from neardup.kernels import scan_meta
+from neardup.kernels.characters import count_scripts
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
-from neardup.kernels.utf8 import count_scripts
 from neardup.model import Block, BlockKind, Page, Region
 from neardup.pages.urls import host
 from neardup.schemas import PAGES

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from neardup.kernels.news import sparse_cosines
 from neardup.kernels.sentences import sentence_spans
+from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.text.tokens import fold_batch, string_buffers
 
@@ -165,7 +165,7 @@ PACKED = np.dtype([("word", "<u4"), ("count", "<u2")])
 
 
 class Vectors(NamedTuple):
-    """Ragged count vectors, as `kernels.news.sparse_cosines` takes them."""
+    """Ragged count vectors, as `kernels.word_vectors.sparse_cosines` takes them."""
 
     words: NDArray[np.uint32]
     counts: NDArray[np.uint16]

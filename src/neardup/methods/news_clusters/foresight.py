@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.kernels.news import pages_with_most_hits
+from neardup.kernels.word_vectors import pages_with_most_hits
 from neardup.methods.news_clusters.devices import Best, Comparer, Newsroom
 from neardup.methods.news_clusters.extractor import Vectors, cosines
 from neardup.methods.news_clusters.options import NewsClustersOptions

@@ -1,15 +1,7 @@
-"""Cosines of sparse count vectors.
+"""Pages as sparse vectors of words: their cosines, and the recent pages that share most words.
 
-A vector is a run of distinct words in rising order with their counts; vector r of a ragged set is
-`words[offsets[r]:offsets[r + 1]]` and the counts beside them.
-
-Which earlier pages share most words with a page, within a window that moves with it.
-
-Pages are numbered in the order they come. The words of page p are
-`words[offsets[p]:offsets[p + 1]]`, each once, and the pages that have word w are
-`having[starts[w]:starts[w + 1]]`, rising: those in a window are a stretch of that list, found by
-halving. So a page costs what its words' stretches are long, and no page depends on the result for
-another.
+Vector r of a set is `words[offsets[r]:offsets[r + 1]]`, distinct and ascending, with the counts
+beside them. Words and counts are narrow integers, since there are many of them.
 """
 
 from __future__ import annotations
@@ -23,6 +15,7 @@ Words = NDArray[np.uint32]
 Counts = NDArray[np.uint16]
 Offsets = NDArray[np.int64]
 Rows = NDArray[np.int64]
+Small = NDArray[np.int32]
 
 
 @kernel
@@ -36,8 +29,8 @@ def sparse_cosines(
     left_rows: Rows,
     right_rows: Rows,
 ) -> NDArray[np.float64]:
-    """The cosine of vector `left_rows[p]` of one set and `right_rows[p]` of the other; 0 where
-    one of them is empty."""
+    """The cosine of vector `left_rows[p]` of one set and `right_rows[p]` of the other, for each
+    pair p; 0 where one of them is empty."""
     cosines = np.zeros(left_rows.size, np.float64)
     for pair in range(left_rows.size):
         a, a_end = left_offsets[left_rows[pair]], left_offsets[left_rows[pair] + 1]
@@ -66,29 +59,30 @@ def _squares(counts: Counts, start: int, end: int) -> float:
     return total
 
 
-Numbers = NDArray[np.int64]
-Small = NDArray[np.int32]
-
-
 @kernel
 def pages_with_most_hits(
     words: Small,
-    offsets: Numbers,
+    offsets: Offsets,
     having: Small,
-    starts: Numbers,
-    first_recent: Numbers,
+    starts: Offsets,
+    first_recent: Offsets,
     rank: Small,
     of_rank: Small,
     frequent: int,
     first: int,
     last: int,
     most: int,
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Offsets, Offsets]:
     """For each page from `first` up to `last`, the pages before it, from its `first_recent` on,
-    that share most words with it: `most` of them at most, of equals those of lower rank first.
+    that share most words with it: at most `most` of them, ties by lower rank.
+
+    Pages are numbered in the order they come. The pages that have word w are
+    `having[starts[w]:starts[w + 1]]`, ascending, so those in the window are a stretch of that list,
+    found by binary search. A page costs as much as the stretches of its words are long, and no
+    page depends on the result for another.
 
     Words that more than `frequent` of those pages have do not count (0: all do). The result has a
-    row of `most` places a page, and how many of them are filled. `of_rank` is the page of a rank.
+    row of `most` places per page, and how many of them are filled. `of_rank` is the page of a rank.
     """
     found = np.zeros((last - first, most), np.int64)
     counts = np.zeros(last - first, np.int64)
@@ -112,7 +106,7 @@ def pages_with_most_hits(
         size = 0
         for where in range(touched):
             other = hit[where]
-            # more hits, then lower rank, as one number that is the smaller the better
+            # More hits first, then lower rank: as one number, the smaller the better.
             value = (-int(hits[other]) << 32) | int(rank[other])
             hits[other] = 0
             if size < most or value < best[size - 1]:
@@ -136,8 +130,8 @@ def _first_from(having: Small, begin: int, end: int, least: int) -> int:
 
 
 @kernel
-def _insert(best: Numbers, size: int, most: int, value: int) -> int:
-    """Put a value in its place among the `size` rising ones, of which `most` are kept."""
+def _insert(best: Offsets, size: int, most: int, value: int) -> int:
+    """Put a value in its place among the `size` ascending ones, of which `most` are kept."""
     place = size
     while place > 0 and best[place - 1] > value:
         best[place] = best[place - 1]
