@@ -1,0 +1,285 @@
+"""No input takes more than linear time: all kernels that read page bytes, all regular expressions.
+
+Each reads hostile text (`hostile`), a little first and then more, and must stay below a time per
+byte that is far above what it needs and far below what quadratic time would take. Time is that of
+the processor, so that a busy machine does not matter. `NEARDUP_TORTURE=1` makes it 20 MB.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import neardup
+from kernels.hostile import MARKUP, TEXTS, attacks
+from neardup import html_page, kernels, text_page
+from neardup.kernels.ascii_words import hash_words, room_for_words
+from neardup.kernels.characters import count_scripts
+from neardup.kernels.feature_codes import paragraph_codes
+from neardup.kernels.fold import fold
+from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.json_text import quoted_texts
+from neardup.kernels.lines import (
+    dense_lines,
+    line_hashes,
+    line_offsets,
+    line_starts,
+    newline_bits,
+    sentence_offsets,
+)
+from neardup.kernels.scan import Scanner
+from neardup.kernels.sentence_ends import han_before_stops, last_words
+from neardup.kernels.sentences import count_sentences, sentence_spans
+from neardup.kernels.text_bits import text_bits
+from neardup.kernels.tokens import token_hashes, token_spans
+from neardup.kernels.utf8 import is_utf8, utf8_damage
+from neardup.pages.raw import raw_batch
+from neardup.text.parse import parse
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+
+TORTURE = bool(os.environ.get("NEARDUP_TORTURE"))
+SIZES = (1 << 15, 1 << 18, 20_000_000) if TORTURE else (1 << 15, 1 << 18)
+SECONDS_A_BYTE = 1e-6
+START = 0.1  # seconds that anything may take
+SOURCE = Path(neardup.__file__).parent
+
+
+def check(run: Callable[[str], object], before: str, repeated: str, after: str = "") -> None:
+    """Fail when `run` takes too long for some size; once more, in case something came between."""
+    run(repeated)  # compiles
+    for size in SIZES:
+        text = before + repeated * (size // len(repeated)) + after
+        limit = START + len(text) * SECONDS_A_BYTE
+        taken = _seconds(run, text)
+        if limit < taken < 20 * limit:
+            taken = _seconds(run, text)
+        assert taken <= limit, f"{size} bytes of {before[:40]!r} {repeated!r} take {taken:.2f} s"
+
+
+def _seconds(run: Callable[[str], object], text: str) -> float:
+    start = time.process_time()
+    run(text)
+    return time.process_time() - start
+
+
+# Kernels
+
+
+def of_documents(kernel: Callable[..., object], *more: Any) -> Callable[[Bytes], object]:
+    """All the text as one document, and as documents of a few bytes."""
+
+    def run(data: Bytes) -> None:
+        kernel(data, np.array([0, len(data)], np.int64), *more)
+        kernel(data, _cuts(data), *more)
+
+    return run
+
+
+def _cuts(data: Bytes) -> Offsets:
+    """Offsets of documents of about three bytes, each of whole characters."""
+    starts = np.flatnonzero(data & 0xC0 != 0x80)[::3]
+    return np.append(starts, len(data)).astype(np.int64)
+
+
+def _lines(data: Bytes) -> None:
+    bits = text_bits(data)
+    offsets = np.array([0, len(data)], np.int64)
+    starts, _ = line_offsets(bits.newlines, offsets)
+    sentence_offsets(bits.ends, starts)
+    dense_lines(bits.unspaced, starts, np.ones(len(starts) - 1, np.int64))
+
+
+def _line_starts(data: Bytes) -> None:
+    starts, _ = line_offsets(newline_bits(data), np.array([0, len(data)], np.int64))
+    line_starts(data, starts, np.arange(len(starts) - 1), 40)
+
+
+def _quoted(data: Bytes) -> None:
+    sizes = np.array([len(data)], np.int64)
+    quoted_texts(np.array([data.ctypes.data], np.uint64), sizes, np.empty(0, np.uint8))
+
+
+def _hash_words(data: Bytes) -> None:
+    hashes = np.empty(len(data) // 2 + 1, np.uint64)
+    hash_words(data, text_bits(data).runs, 0, len(data), *room_for_words(), hashes)
+
+
+READERS: dict[Any, Callable[[Bytes], object]] = {
+    count_scripts: of_documents(count_scripts),
+    count_sentences: of_documents(count_sentences),
+    fold: of_documents(fold),
+    folded_token_hashes: of_documents(folded_token_hashes),
+    han_before_stops: of_documents(han_before_stops),
+    hash_words: _hash_words,
+    is_utf8: is_utf8,
+    last_words: of_documents(last_words),
+    line_hashes: of_documents(line_hashes),
+    line_starts: _line_starts,
+    newline_bits: newline_bits,
+    paragraph_codes: of_documents(paragraph_codes, 8),
+    quoted_texts: _quoted,
+    sentence_offsets: _lines,
+    sentence_spans: of_documents(sentence_spans),
+    text_bits: text_bits,
+    token_hashes: of_documents(token_hashes),
+    token_spans: of_documents(token_spans),
+    utf8_damage: utf8_damage,
+}
+# Steps of a kernel above (or of the scanner) go on from a place of the data.
+STEPS = {"i", "at", "begin", "start", "html", "starts"}
+
+
+def test_no_kernel_is_forgotten() -> None:
+    """Whatever takes `data` is tried below, or is a step of what is."""
+    forgotten = set()
+    for found in pkgutil.iter_modules(kernels.__path__, "neardup.kernels."):
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            if name.startswith("_") or not callable(value):
+                continue
+            function = getattr(value, "py_func", value)
+            if getattr(function, "__module__", "") != found.name or inspect.isclass(function):
+                continue
+            first, second, *_ = [*inspect.signature(function).parameters, "", ""]
+            if first == "data" and second not in STEPS and value not in READERS:
+                forgotten.add(name)
+    assert not forgotten
+
+
+@pytest.mark.parametrize("kernel", READERS, ids=lambda kernel: kernel.__name__)
+def test_text_kernels(kernel: Any) -> None:
+    for piece in TEXTS:
+        check(lambda text: READERS[kernel](np.frombuffer(text.encode(), np.uint8)), "", piece)
+
+
+def test_broken_utf8() -> None:
+    for piece in (b"\x80", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"a\xff", b"\xed\xa0\x80"):
+        for reader in READERS.values():
+
+            def run(text: str, reader: Callable[[Bytes], object] = reader) -> None:
+                reader(np.frombuffer(text.encode("latin-1"), np.uint8))
+
+            check(run, "", piece.decode("latin-1"))
+
+
+@pytest.mark.parametrize("alt_texts", [False, True])
+def test_scanner(alt_texts: bool) -> None:
+    for before, piece in [*MARKUP, *(("", text) for text in TEXTS)]:
+
+        def run(text: str) -> None:
+            data = np.frombuffer(text.encode(), np.uint8)
+            scanner = Scanner(2, 2 * len(data))
+            scanner.scan(data, html=True, alt_texts=alt_texts)
+            scanner.scan(data, html=False)
+
+        check(run, before, piece)
+
+
+def test_parsing() -> None:
+    for before, piece in MARKUP:
+        check(lambda text: parse(raw_batch([html_page(text), text_page(text)])), before, piece)
+
+
+# Regular expressions
+
+# Patterns that are quadratic for what they would read at length, and the most they ever read.
+BOUNDED: dict[str, int] = {
+    "neardup.text.charset.COMMENT": 4096,  # HEAD
+    "neardup.text.charset.META": 4096,
+    "neardup.text.charset.XML": 4096,
+}
+# Known to be slow for long inputs, and why.
+SLOW = {"neardup.pages.urls._PLAIN_PATH.fullmatch": "two classes share their letters: backtracks"}
+# Patterns that are made of others when they are needed.
+MADE_AT_RUN_TIME = {"neardup.evaluation.synth.language: the slots of a sentence, of our own text"}
+METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
+
+
+def _uses() -> dict[str, tuple[re.Pattern[Any], str]]:
+    """Every use of a regular expression in the source, by the name of the pattern or its line."""
+    uses = {}
+    for module, tree in _modules():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            owner, method = ast.unparse(node.func.value), node.func.attr
+            if owner == "re" and method in METHODS and isinstance(node.args[0], ast.Constant):
+                uses[f"{module}:{node.lineno}.{method}"] = (
+                    re.compile(ast.literal_eval(node.args[0])),
+                    method,
+                )
+            elif method in METHODS and owner.isidentifier():
+                pattern = getattr(importlib.import_module(module), owner, None)
+                if isinstance(pattern, re.Pattern):
+                    uses[f"{module}.{owner}.{method}"] = pattern, method
+        # A pattern that is handed to others: each of these tries it from a place on.
+        for name in _compiled(tree):
+            if not any(use.startswith(f"{module}.{name}.") for use in uses):
+                uses[f"{module}.{name}.match"] = (
+                    getattr(importlib.import_module(module), name),
+                    "match",
+                )
+    return uses
+
+
+def _modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        if any(isinstance(node, ast.Import) and node.names[0].name == "re" for node in tree.body):
+            yield ".".join(["neardup", *path.relative_to(SOURCE).with_suffix("").parts]), tree
+
+
+def _compiled(tree: ast.Module) -> list[str]:
+    """The names of a module that are patterns."""
+    return [
+        node.targets[0].id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and ast.unparse(node.value).startswith("re.compile(")
+    ]
+
+
+USES = _uses()
+
+
+def test_all_patterns_are_tried() -> None:
+    """There are as many patterns as the source compiles; those made at run time are named here."""
+    compiled = sum(path.read_text().count("re.compile(") for path in SOURCE.rglob("*.py"))
+    named = {use.rpartition(".")[0] for use in USES if ":" not in use}
+    assert len(named) >= compiled - len(MADE_AT_RUN_TIME)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_regular_expressions(use: str) -> None:
+    pattern, method = USES[use]
+    most = BOUNDED.get(use.rpartition(".")[0], 0)
+
+    def run(text: str) -> None:
+        subject = text if isinstance(pattern.pattern, str) else text.encode("latin-1", "replace")
+        subject = subject[:most] if most else subject
+        if method in ("sub", "subn"):
+            getattr(pattern, method)(subject[:0], subject)
+        elif method == "finditer":
+            list(pattern.finditer(subject))
+        else:
+            getattr(pattern, method)(subject)
+
+    if use in SLOW:
+        pytest.xfail(SLOW[use])
+    for attack in attacks(pattern):
+        check(run, *attack)
