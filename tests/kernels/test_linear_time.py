@@ -202,8 +202,6 @@ BOUNDED: dict[str, int] = {
     "neardup.text.charset.META": 4096,
     "neardup.text.charset.XML": 4096,
 }
-# Known to be slow for long inputs, and why.
-SLOW = {"neardup.pages.urls._PLAIN_PATH.fullmatch": "two classes share their letters: backtracks"}
 # Patterns that are made of others when they are needed.
 MADE_AT_RUN_TIME = {"neardup.evaluation.synth.language: the slots of a sentence, of our own text"}
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
@@ -279,7 +277,5 @@ def test_regular_expressions(use: str) -> None:
         else:
             getattr(pattern, method)(subject)
 
-    if use in SLOW:
-        pytest.xfail(SLOW[use])
     for attack in attacks(pattern):
         check(run, *attack)
