@@ -38,15 +38,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from bench.peers import PEERS, timed
-from neardup.api import text_page
+from neardup.api import dedup, text_page
+from neardup.arrays import FeatureRows
 from neardup.local.features import Features, judge_in_steps
-from neardup.local.pipeline import find_candidates, join_rule
-from neardup.local.runs import dedup
-from neardup.local.survey import add_up, survey_from
+from neardup.local.pipeline import find_candidates, joining_relations
+from neardup.methods.base import SurveyResults
 from neardup.methods.own_text.method import OwnText
 from neardup.pages.raw import raw_batch
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.text.parse import parse
+from neardup.text.sites import Survey, add_counts
 
 SIZE, FULL_SIZE, AT_ONCE = 20_000, 200_000, 1_024
 TARGETS = {"gaoya": 5, "rensa": 10, "text_dedup": 50, "datatrove": 50}
@@ -119,25 +120,30 @@ def in_memory(
     method = OwnText()
     starts = range(0, len(texts), AT_ONCE)
     batches = [(pages or plain_pages)(texts[start : start + AT_ONCE]) for start in starts]
-    survey = survey_from(len(texts), [add_up([method.survey(batch) for batch in batches])])
-    made = [method.features(batch, survey) for batch in batches]
+    counted = method.site_counts
+    assert counted is not None
+    sums = add_counts([counted.count(batch) for batch in batches])
+    surveyed = SurveyResults(sites=Survey.from_counts(len(texts), [sums]))
+    made = [method.describe(batch, surveyed) for batch in batches]
     numbers = np.split(np.arange(len(texts)), starts[1:])
     features = Features(method.feature_schema, made, numbers)
     left, right = find_candidates(method, pa.Table.from_batches(made))
-    rule = join_rule(method, contained=False)
-    assert rule.sisters is not None
+    relations = pa.array(joining_relations(method, contained=False))
+
+    def judge(
+        rows: FeatureRows, one: NDArray[np.int64], other: NDArray[np.int64]
+    ) -> pa.RecordBatch:
+        return method.judge(rows, one, other, evidence=False)
 
     def similarity(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-        steps = judge_in_steps(rule.judge, features, one, other)
-        judged = pa.Table.from_batches(steps)
-        joined = pc.is_in(judged["relation"], pa.array(rule.relations)).to_numpy()
-        return np.where(joined, judged["similarity"], APART)
+        judged = pa.Table.from_batches(judge_in_steps(judge, features, one, other))
+        joins = pc.is_in(judged["relation"], relations).to_numpy()
+        return np.where(joins, judged["similarity"], APART)
 
     near = similarity(left, right)
     joined = near >= 0
-    labels = centred_clusters(
-        rule.sisters(features), left[joined], right[joined], near[joined], similarity
-    )
+    groups = features.gather(method.same_host_group).astype(np.uint64)
+    labels = centred_clusters(groups, left[joined], right[joined], near[joined], similarity)
     return np.unique(labels).size
 
 

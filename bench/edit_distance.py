@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from neardup.arrays import FeatureRows
 from neardup.methods.edit_distance import EditDistance
+from neardup.schemas import PAIRS
 
 PAPER_PAGES = 998
 SMALL, LARGE = 2_000, 20_000
@@ -83,11 +85,9 @@ def edited(string: str, chance: random.Random) -> str:
 
 def find_duplicates(method: EditDistance, features: pa.Table) -> int:
     """All pairs of duplicates, judged, with their evidence; how many they are."""
-    pairs = method.candidates(features)
-    left, right = (
-        features.take(pairs[side]).combine_chunks().to_batches() for side in ("left", "right")
-    )
-    judged: int = sum(method.judge(*sides).num_rows for sides in zip(left, right, strict=True))
+    pairs = method.search(features)
+    rows = FeatureRows.of(*features.to_batches())
+    judged: int = method.judge(rows, *(pairs[side].to_numpy() for side in PAIRS.names)).num_rows
     assert judged == pairs.num_rows
     return judged
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.arrays import string_buffers
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.lines import newline_bits
@@ -26,7 +27,6 @@ from neardup.kernels.tokens import token_hashes
 from neardup.local.result import json_lines
 from neardup.pages import read
 from neardup.text.parse import parse
-from neardup.text.tokens import string_buffers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PAGES = 1500

@@ -19,9 +19,10 @@ from datasketch import MinHash
 from rensa import RMinHash
 
 from bench.documents import best_seconds, make_documents
+from neardup.arrays import Ragged
 from neardup.kernels.shingles import common_counts, shingle_hashes, sort_distinct
 from neardup.methods.minhash import Minhash
-from neardup.methods.token_method import Ragged, page_tokens
+from neardup.methods.token_method import page_tokens
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SAMPLES, WORDS = 128, 5

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from neardup.methods.base import REGISTRY, method_class
+from neardup.methods.registry import BUILT_IN, method_class
 
 SETS = ["reprints-en", "reprints-zh", "versions-en", "versions-zh"]
 ON_ONE_HOST = {"versions-en": "versions-en, one host", "versions-zh": "versions-zh, one host"}
@@ -38,8 +38,8 @@ seconds of the first set hold that. Written by `make results`.
 
 def main(data: Path) -> dict[str, object]:
     """Measure, write the page, and give the F1s."""
-    names = list(REGISTRY)
-    names += [f"{name}:paper" for name in REGISTRY if method_class(name).paper_preset]
+    names = list(BUILT_IN)
+    names += [f"{name}:paper" for name in BUILT_IN if method_class(name).paper_preset]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "measured"
         sets = [str(data / name) for name in SETS]

@@ -21,9 +21,8 @@ import pyarrow as pa
 from neardup.config import OptionInfo, build_options, describe_options
 from neardup.evaluation.metrics import score
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.local.features import features_in_memory
+from neardup.local.features import Features, survey_batch
 from neardup.local.pipeline import find_candidates
-from neardup.local.survey import survey_of
 from neardup.methods.own_text.method import OwnText
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.pages import read
@@ -112,12 +111,12 @@ def parse_set(folder: Path) -> ParsedSet:
 def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
     """The whole method on a set, in memory."""
     pages = labelled.pages
-    batch = method.features(pages, survey_of(method, pages))
-    features = features_in_memory(batch)
+    batch = method.describe(pages, survey_batch(method, pages))
+    features = Features.in_memory(batch)
     left, right = find_candidates(method, pa.Table.from_batches([batch]))
 
     def judge(one: Rows, other: Rows) -> tuple[np.ndarray, Similarities]:
-        verdicts = method.judge(features.take(one), features.take(other))
+        verdicts = method.judge(features, one, other)
         return np.array(verdicts["relation"].to_pylist()), verdicts["similarity"].to_numpy(False)
 
     def joins(relations: np.ndarray) -> np.ndarray:
@@ -130,7 +129,7 @@ def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
     relations, similarities = judge(left, right)
     near = joins(relations)
     labels = centred_clusters(
-        method.sisters(batch), left[near], right[near], similarities[near], closeness
+        method.same_host_group(batch), left[near], right[near], similarities[near], closeness
     )
     clusters = {page: str(label) for page, label in zip(labelled.ids, labels, strict=True)}
     excerpts = _excerpts(labelled, left, right, relations)

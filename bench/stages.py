@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from neardup.api import dedup
 from neardup.local.outcome import peak_memory
-from neardup.local.runs import dedup
 
 
 class StageClock:

@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 
+from neardup.arrays import decompress
 from neardup.index import Index
-from neardup.index.candidates import keys_of, unpack
+from neardup.index.candidates import keys_of
 from neardup.rules.candidates import HOT
 from neardup.stores.session import Session
 
@@ -32,7 +33,7 @@ def _check(index: Index, session: Session) -> set[str]:
     if index.keep_text:
         assert sorted(session.content("texts", numbers)) == numbers
         assert _counted(session, "texts") == len(numbers)
-    batch = unpack(index.method.feature_schema, [features[number] for number in numbers])
+    batch = decompress(index.method.feature_schema, [features[number] for number in numbers])
     expected = set(keys_of(index.method, batch, np.array(numbers, np.int64)).entries())
     stored = set(map(tuple, session.select("SELECT key, number FROM keys")))
     assert stored <= expected

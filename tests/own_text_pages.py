@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from neardup.methods.base import Survey
+from neardup.methods.base import NOTHING_SURVEYED, SurveyResults
 from neardup.methods.own_text.method import OwnText
 from neardup.model import Verdict
 from page_batches import judge_one, page_batch
@@ -38,12 +38,14 @@ def sentence(source: random.Random, writing: str = "words") -> str:
 def judged(left: Sequence[str], right: Sequence[str], hosts: Sequence[str] = ("a", "b")) -> Verdict:
     """The verdict on two pages of such lines, with nothing known of their sites."""
     pages = page_batch(["\n".join(left), "\n".join(right)], host=list(hosts))
-    found = METHOD.features(pages)
+    found = METHOD.describe(pages)
     return judge_one(METHOD, found.slice(0, 1), found.slice(1, 1))
 
 
-def pair_in(pages: pa.RecordBatch, left: int, right: int, survey: Survey | None) -> Verdict:
-    found = METHOD.features(pages, survey)
+def pair_in(
+    pages: pa.RecordBatch, left: int, right: int, surveyed: SurveyResults = NOTHING_SURVEYED
+) -> Verdict:
+    found = METHOD.describe(pages, surveyed)
     return judge_one(METHOD, found.slice(left, 1), found.slice(right, 1))
 
 

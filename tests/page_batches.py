@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
+from neardup.arrays import FeatureRows
 from neardup.methods.base import Method
 from neardup.model import Relation, Verdict
 from neardup.schemas import PAGES
@@ -32,9 +34,15 @@ def _empty(kind: pa.DataType) -> object:
     return None if pa.types.is_timestamp(kind) else 0
 
 
+def judge_rows(method: Method, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+    """The verdicts on the rows of two feature batches, pair by pair."""
+    rows = np.arange(left.num_rows)
+    return method.judge(FeatureRows.of(left, right), rows, rows + left.num_rows)
+
+
 def judge_one(method: Method, left: pa.RecordBatch, right: pa.RecordBatch) -> Verdict:
     """The verdict on two batches of one row of features."""
-    row = method.judge(left, right).to_pylist()[0]
+    row = judge_rows(method, left, right).to_pylist()[0]
     return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))
 
 

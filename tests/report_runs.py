@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.local.corpus import KEPT_COLUMNS, Spilled
-from neardup.local.features import PAIRS_AT_ONCE
-from neardup.local.pipeline import Clustering, Judged
+from neardup.local.corpus import PAGE_COLUMNS, Corpus, TextPart
+from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
+from neardup.local.pipeline import Judged, Outcome
 from neardup.local.run import Silent, Stage
 from neardup.local.work import Parts
-from neardup.methods.base import verdicts
+from neardup.methods.base import SurveyResults, verdicts
+from neardup.methods.exact import Exact
 from neardup.model import Relation
 from neardup.report import write_report
 from neardup.report.findings import ROOM, Room
@@ -53,13 +54,11 @@ class HandmadeRun:
     """What `write_report` takes, and the folder to write into."""
 
     folder: Path
-    spilled: Spilled
-    judged: Judged
-    clustering: Clustering
+    outcome: Outcome
 
     def report(self, room: Room = ROOM) -> str:
         """The report, written and read back."""
-        write_report(self.folder, self.spilled, self.judged, self.clustering, room)
+        write_report(self.folder, self.outcome, room)
         return (self.folder / "report.html").read_text("utf-8")
 
 
@@ -70,29 +69,26 @@ def handmade_run(
     clusters: Sequence[Sequence[int]] = (),
 ) -> HandmadeRun:
     """A run over `pages` (in the order of their ids); each cluster keeps its first page."""
-    spilled = _spilled(folder / "pages", pages)
-    judged = _judged(folder / "verdicts", sorted(pairs, key=lambda pair: (pair.left, pair.right)))
-    clustering = _clustering(len(pages), clusters)
-    run = HandmadeRun(folder, spilled, judged, clustering)
+    ordered = sorted(pairs, key=lambda pair: (pair.left, pair.right))
+    judged = _judged(folder / "verdicts", _corpus(pages), ordered)
+    run = HandmadeRun(folder, _outcome(judged, len(pages), clusters))
     summary = _summary(run)
     (folder / "summary.json").write_text(json.dumps(summary, ensure_ascii=False), "utf-8")
     return run
 
 
-def _spilled(folder: Path, pages: Sequence[Given]) -> Spilled:
+def _corpus(pages: Sequence[Given]) -> Corpus:
     columns = {
         name: [getattr(page, name) for page in pages] for name in ("id", "title", "url", "size")
     }
     batch = page_batch([page.text for page in pages], **columns)
-    parts = Parts(folder, batch.schema, compressed=True)
-    parts.fill([batch], lambda one: (one, 0), 1, STAGE)
-    table = pa.Table.from_batches([batch.select(KEPT_COLUMNS)])
+    table = pa.Table.from_batches([batch.select(PAGE_COLUMNS)])
     lengths = pa.array([len(page.text) for page in pages], pa.int64())
     table = table.append_column("length", lengths)
-    return Spilled(parts, [np.arange(len(pages))], batch["id"], table, [])
+    return Corpus(batch["id"], table, [TextPart(batch, np.arange(len(pages)))])
 
 
-def _judged(folder: Path, pairs: Sequence[Judgement]) -> Judged:
+def _judged(folder: Path, corpus: Corpus, pairs: Sequence[Judgement]) -> Judged:
     parts = Parts(folder, VERDICTS, compressed=True)
     batch = verdicts(
         [Relation(pair.relation) for pair in pairs],
@@ -101,7 +97,12 @@ def _judged(folder: Path, pairs: Sequence[Judgement]) -> Judged:
     )
     starts = range(0, len(pairs), PAIRS_AT_ONCE)
     parts.fill(starts, lambda start: (batch.slice(start, PAIRS_AT_ONCE), 0), 1, STAGE)
+    method = Exact()
     return Judged(
+        corpus,
+        method,
+        Features.in_memory(pa.RecordBatch.from_pylist([], method.feature_schema)),
+        CountedSurveys(SurveyResults(), {}),
         np.array([pair.left for pair in pairs], np.int64),
         np.array([pair.right for pair in pairs], np.int64),
         np.array([pair.relation for pair in pairs], object),
@@ -110,21 +111,21 @@ def _judged(folder: Path, pairs: Sequence[Judgement]) -> Judged:
     )
 
 
-def _clustering(pages: int, clusters: Sequence[Sequence[int]]) -> Clustering:
+def _outcome(judged: Judged, pages: int, clusters: Sequence[Sequence[int]]) -> Outcome:
     labels, kept = np.arange(pages), np.arange(pages)
     for members in clusters:
         labels[list(members)] = min(members)
         kept[list(members)] = members[0]
     dropped = int((kept != np.arange(pages)).sum())
     columns = [pa.array(["near"] * dropped, pa.string()), pa.array([0.9] * dropped, pa.float64())]
-    return Clustering(labels, kept, pa.table(columns, schema=RELATED))
+    return Outcome(judged, labels, kept, pa.table(columns, schema=RELATED))
 
 
 def _summary(run: HandmadeRun) -> dict[str, object]:
-    sizes = np.bincount(run.clustering.labels)
-    dropped = ~run.clustering.is_kept
-    bytes_ = run.spilled.pages["size"].to_numpy()
-    relations = Counter(run.judged.relations.tolist())
+    sizes = np.bincount(run.outcome.labels)
+    dropped = ~run.outcome.is_kept
+    bytes_ = run.outcome.corpus.pages["size"].to_numpy()
+    relations = Counter(run.outcome.judged.relations.tolist())
     rejected = relations["different"] + relations["undecided"]
     return {
         "inputs": ["pages.jsonl"],
@@ -145,7 +146,7 @@ def _summary(run: HandmadeRun) -> dict[str, object]:
             "duplicates": int(dropped.sum()),
             "bytes": int(bytes_.sum()),
             "duplicate_bytes": int(bytes_[dropped].sum()),
-            "pairs": run.judged.left.size - rejected,
+            "pairs": run.outcome.judged.left.size - rejected,
             "rejected": rejected,
         },
         "skipped_by_reason": {},

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.arrays import pack, unpack
+from neardup.arrays import pack_lists, unpack_lists
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=5), min_size=1, max_size=8)
@@ -22,6 +22,8 @@ def test_rows_taken_packed_are_the_rows(lists: list[list[int]], data: st.DataObj
     first = data.draw(st.integers(0, len(lists) - 1))
     part = batch(lists)[first:]  # a view of a larger one
     wanted = data.draw(st.lists(st.integers(0, part.num_rows - 1)))
-    taken = unpack(pack(part, ["long"]).take(pa.array(wanted, pa.int64())), SCHEMA, ["long"])
+    taken = unpack_lists(
+        pack_lists(part, ["long"]).take(pa.array(wanted, pa.int64())), SCHEMA, ["long"]
+    )
     taken.validate(full=True)
     assert taken.equals(part.take(pa.array(wanted, pa.int64())))

@@ -26,10 +26,10 @@ from neardup.errors import (
 from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Relation, Verdict
 
 if TYPE_CHECKING:
-    from neardup.api import compare, html_page, read_pages, text_page
+    from neardup.api import compare, dedup, html_page, read_pages, recluster, text_page
     from neardup.index import Answer, Index
     from neardup.local.result import Result
-    from neardup.report import dedup
+    from neardup.methods.base import Method
 
 __all__ = [
     "Answer",
@@ -38,6 +38,7 @@ __all__ = [
     "Cluster",
     "Index",
     "InputError",
+    "Method",
     "MissingExtraError",
     "NeardupError",
     "OutputError",
@@ -53,17 +54,20 @@ __all__ = [
     "dedup",
     "html_page",
     "read_pages",
+    "recluster",
     "text_page",
 ]
 
 _ON_FIRST_USE = {
     "Answer": "neardup.index",
     "Index": "neardup.index",
+    "Method": "neardup.methods.base",
     "Result": "neardup.local.result",
     "compare": "neardup.api",
-    "dedup": "neardup.report",
+    "dedup": "neardup.api",
     "html_page": "neardup.api",
     "read_pages": "neardup.api",
+    "recluster": "neardup.api",
     "text_page": "neardup.api",
 }
 

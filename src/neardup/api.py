@@ -1,62 +1,216 @@
-"""Pages for people: read and parsed, one at a time.
-
-Two pages, one verdict.
-"""
+"""What people call: `dedup`, `recluster`, `compare`, `read_pages`, and pages made by hand."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from neardup.errors import InputError
-from neardup.local.survey import survey_of
-from neardup.methods.base import Method, make_method
+import numpy as np
+import pyarrow as pa
+
+from neardup.arrays import FeatureRows
+from neardup.errors import InputError, UsageError
+from neardup.local import result as output
+from neardup.local.corpus import Corpus
+from neardup.local.features import survey_batch
+from neardup.local.outcome import describe_run, measured, settings_of, summarise, write_result
+from neardup.local.pipeline import NO_PRIOR, Outcome, judge, rejudge, settle
+from neardup.local.prior import Prior, check_earlier, method_of, read_summary, survey_files
+from neardup.local.result import Result
+from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
+from neardup.local.work import Run, work_folder
+from neardup.methods.base import Method
+from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
 from neardup.pages import Limits, read, read_records
 from neardup.pages.raw import raw_batch
+from neardup.pages.writers import writer_for
+from neardup.report import write_report
+from neardup.rules.keeping import policy_order
+from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
 
 PAGES_AT_ONCE = 64
 
 
-def read_pages(inputs: str | Sequence[str], limits: Limits | None = None) -> Iterator[Page]:
-    """Every readable page of `inputs`, in reading order. Bad records are passed over."""
+def dedup(
+    inputs: str | Sequence[str],
+    out: str | Path,
+    *,
+    method: MethodLike = DEFAULT_METHOD,
+    options: Mapping[str, object] | None = None,
+    preset: str = "default",
+    view: str | None = None,
+    keep: str = "longest",
+    contained: bool = False,
+    format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
+    write_kept: str | Path | None = None,
+    against: str | Path | None = None,
+    memory: int = DEFAULT_MEMORY,
+    workers: int | None = None,
+    resume: bool = False,
+    report: bool = True,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Find the duplicates among the pages of `inputs` and write the result folder `out`.
+
+    `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
+    `method` is a name, a class, an instance or `module:Class`; `view` says which text of a page
+    counts (whole, main or own; by default what suits the method). `against` names the result of an
+    earlier run: the new pages are clustered with its pages, which are not read again, and its
+    clusters keep their names. `memory` is in bytes. When this raises, nothing is left behind; when
+    it is killed or interrupted, the same call with `resume` continues where it stopped.
+
+        result = neardup.dedup("crawl.warc.gz", "result")
+        print(result.summary["counts"]["duplicates"])
+    """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
-    for batch in read(inputs, limits, max_pages=PAGES_AT_ONCE):
-        yield from pages_from(parse(batch.pages))
+    limits, out = limits or Limits(), Path(out)
+    chosen = make_method(method, options, preset=preset, view=view)
+    policy_order(keep)  # a bad name is an error before any work
+    output.check_destination(out)
+    rereadable = "-" not in inputs
+    if not rereadable and (resume or write_kept is not None):
+        raise UsageError("standard input comes once: --resume and --write-kept need files")
+    if against is not None:
+        check_earlier(Path(against), chosen)
+    description = describe_run(inputs, limits, chosen, against)
+    folder = work_folder(out, description, resume=resume, resumable=rereadable)
+
+    with output.writing(out), folder as work:
+        run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
+        corpus, prior = Corpus.from_inputs(inputs, limits, run), NO_PRIOR
+        if against is not None:
+            corpus, numbers = corpus.extended(Corpus.from_result(Path(against)))
+            prior = Prior.from_result(Path(against), corpus, numbers, chosen, run)
+        judged = judge(corpus, chosen, run, prior)
+        outcome = settle(judged, run, keep=keep, contained=contained, prior=prior)
+        write_result(work / "result", outcome, format, run)
+        if write_kept is not None:
+            _write_kept(Path(write_kept), inputs, limits, outcome, run)
+        settings = settings_of(chosen, preset, keep, contained)
+        return _finish(work / "result", out, outcome, inputs, settings, run, report=report)
 
 
-def html_page(html: str | bytes, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
-    """A page from its HTML; bytes may be in any charset."""
-    body = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
-    return RawPage(id or url, body, True, Source("memory"), url)
+def recluster(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    threshold: float,
+    keep: str | None = None,
+    contained: bool | None = None,
+    format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
+    report: bool = True,
+    progress: Progress | None = None,
+) -> Result:
+    """The result in `folder` as it would be if pairs were near from `threshold` on.
+
+    Only pairs that the earlier run has judged can join; its pages are not read again. What is not
+    given is as it was there.
+
+        neardup.recluster("result", "stricter", threshold=0.9)
+    """
+    folder, out = Path(folder), Path(out)
+    if not 0.0 <= threshold <= 1.0:
+        raise UsageError(f"the threshold is a similarity, from 0 to 1, not {threshold}")
+    earlier = read_summary(folder)
+    keep = keep or earlier["keep"]
+    contained = earlier["contained"] if contained is None else contained
+    policy_order(keep)
+    output.check_destination(out)
+    method = method_of(earlier)
+
+    with output.writing(out), work_folder(out, "", resume=False, resumable=False) as work:
+        run = Run(work, DEFAULT_MEMORY, default_workers(), Stages(progress or Silent()))
+        corpus = Corpus.from_result(folder)
+        prior = Prior.from_result(folder, corpus, np.arange(len(corpus)), method, run)
+        judged = rejudge(corpus, method, run, prior, threshold)
+        outcome = settle(judged, run, keep=keep, contained=contained)
+        write_result(work / "result", outcome, format, run)
+        for file in survey_files(method).values():
+            if (folder / file).is_file():
+                shutil.copyfile(folder / file, work / "result" / file)
+        settings = settings_of(method, earlier["preset"], keep, contained)
+        settings["threshold"] = threshold
+        inputs = earlier["inputs"]
+        return _finish(work / "result", out, outcome, inputs, settings, run, report=report)
 
 
-def text_page(text: str, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
-    """A page that is plain text."""
-    return RawPage(id or url, text.encode("utf-8", "replace"), False, Source("memory"), url)
+def _finish(
+    made: Path,
+    out: Path,
+    outcome: Outcome,
+    inputs: Sequence[str],
+    settings: Mapping[str, object],
+    run: Run,
+    *,
+    report: bool,
+) -> Result:
+    """Add the summary and the report, and put the result in its place."""
+    summary = summarise(outcome, inputs, settings, run)
+    output.write_summary(made, summary)
+    if report:
+        with run.stages("report"):
+            write_report(made, outcome)
+        output.write_summary(made, {**summary, "run": measured(run)})
+    output.put_in_place(made, out)
+    return Result(out)
+
+
+def _write_kept(
+    path: Path, inputs: Sequence[str], limits: Limits, outcome: Outcome, run: Run
+) -> None:
+    """Write every kept page of `inputs` to `path`, in the form and order in which they are read."""
+    corpus = outcome.corpus
+    rows = pa.array(np.unique(outcome.kept))
+    places = zip(
+        *(corpus.pages[name].take(rows).to_pylist() for name in ("source", "record")), strict=True
+    )
+    ids = dict(zip(places, corpus.ids.take(rows).to_pylist(), strict=True))
+    with run.stages("keep", total=len(ids)) as stage, writer_for(path) as writer:
+        for raw in read_records(inputs, limits, keep_original=True):
+            id_ = ids.get((raw.source.path, raw.source.record))
+            if isinstance(raw, RawPage) and id_ is not None:
+                text = to_utf8(raw.body, raw.charset)[0].decode()
+                writer.write(replace(raw, id=id_), text)
+                stage.advance(1, len(raw.body))
+
+
+# Two pages
 
 
 def compare(
     a: RawPage | str | Path,
     b: RawPage | str | Path,
     *,
-    method: str = "own-text",
+    method: MethodLike = DEFAULT_METHOD,
     options: Mapping[str, object] | None = None,
     preset: str = "default",
+    view: str | None = None,
 ) -> Verdict:
-    """What page `a` is to page `b`; a path names a file that holds one page."""
-    return judge_pair(make_method(method, options, preset=preset), one_page(a), one_page(b))
+    """What page `a` is to page `b`; a path names a file that holds one page.
+
+    verdict = neardup.compare("a.html", "b.html")
+    print(verdict.relation, verdict.similarity, verdict.evidence["why"])
+    """
+    chosen = make_method(method, options, preset=preset, view=view)
+    return judge_pair(chosen, one_page(a), one_page(b))
 
 
 def judge_pair(method: Method, a: RawPage, b: RawPage) -> Verdict:
-    """The method's verdict on two raw pages."""
-    pages = parse(raw_batch([a, b]))
-    features = method.features(pages, survey_of(method, pages))
-    row = method.judge(features.slice(0, 1), features.slice(1, 1)).to_pylist()[0]
-    evidence = json.loads(row["evidence"])
-    return Verdict(Relation(row["relation"]), row["similarity"], evidence)
+    """The method's verdict on two raw pages, as if there were no others."""
+    return judge_parsed(method, parse(raw_batch([a, b])))
+
+
+def judge_parsed(method: Method, pages: pa.RecordBatch) -> Verdict:
+    """The same for two parsed pages (`schemas.PAGES`)."""
+    rows = FeatureRows.of(method.describe(pages, survey_batch(method, pages)))
+    [row] = method.judge(rows, np.array([0]), np.array([1])).to_pylist()
+    return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))
 
 
 def one_page(page: RawPage | str | Path) -> RawPage:
@@ -64,12 +218,43 @@ def one_page(page: RawPage | str | Path) -> RawPage:
     if isinstance(page, RawPage):
         return page
     records = read_records([str(page)])
-    found = next(records, None)
-    if found is None:
+    record = next(records, None)
+    if record is None:
         raise InputError(f"no page in {page}")
-    if isinstance(found, Skip):
-        detail = f": {found.detail}" if found.detail else ""
-        raise InputError(f"{page} cannot be compared, {found.reason}{detail}")
+    if isinstance(record, Skip):
+        detail = f": {record.detail}" if record.detail else ""
+        raise InputError(f"{page} cannot be compared, {record.reason}{detail}")
     if next(records, None) is not None:
         raise InputError(f"{page} holds more than one page; give a file with one")
-    return found
+    return record
+
+
+# Pages
+
+
+def read_pages(inputs: str | Sequence[str], limits: Limits | None = None) -> Iterator[Page]:
+    """Every readable page of `inputs`, parsed, in reading order. Bad records are passed over.
+
+    for page in neardup.read_pages("crawl.warc.gz"):
+        print(page.title, page.language, len(page.blocks))
+    """
+    inputs = [inputs] if isinstance(inputs, str) else list(inputs)
+    for batch in read(inputs, limits, max_pages=PAGES_AT_ONCE):
+        yield from pages_from(parse(batch.pages))
+
+
+def html_page(html: str | bytes, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
+    """A page from its HTML; bytes may be in any charset.
+
+    index.add(neardup.html_page(response.content, url=response.url))
+    """
+    body = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
+    return RawPage(id or url, body, True, Source("memory"), url)
+
+
+def text_page(text: str, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
+    """A page that is plain text.
+
+    index.add(neardup.text_page("some text", id="1"))
+    """
+    return RawPage(id or url, text.encode("utf-8", "replace"), False, Source("memory"), url)

@@ -1,71 +1,271 @@
-"""Arrow lists as flat arrays and back.
+"""Arrow columns and flat arrays: every conversion between the two, once.
 
-Lists of numbers gathered from many batches: every list is copied once, to its place.
-
-Arrow takes lists number by number, and what it took from several batches is copied again to join
-it and once more to put it in order.
-
-Lists of numbers as byte strings, which others carry in one piece. Only offsets are copied.
+* Strings: `string_buffers` gives the bytes and offsets that kernels read, `string_array` the way
+  back. Nothing is copied.
+* Lists: `ragged` gives values and offsets, `list_array` and `lists_of` make columns of them.
+* Lists as byte strings (`pack_lists`, `unpack_lists`): Parquet and Spark carry a byte string in one
+  piece, and a list number by number.
+* Rows of many batches (`FeatureRows`): taken by number, each list copied once, to its place. Arrow
+  would take lists number by number, copy what it took to join it, and once more to order it.
+* Rows as compressed bytes (`compress`, `decompress`), for stores.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import zstandard
 from numpy.typing import NDArray
 
 from neardup.kernels.memory import copy_lists
 
+Numbers = NDArray[np.int64]
 
-def ragged(column: pa.ListArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The values of the lists of a column, from the first on, and where each list starts."""
-    offsets = column.offsets.to_numpy().astype(np.int64)
-    values = column.values.slice(offsets[0], offsets[-1] - offsets[0]).to_numpy()
-    return values, offsets - offsets[0]
+# Strings
 
 
-def lists(values: NDArray[Any], places: NDArray[np.int64]) -> pa.ListArray:
-    """A column of lists; the places are where each starts, with the end of all as the last."""
-    return pa.ListArray.from_arrays(pa.array(places, pa.int32()), pa.array(values))
+def string_buffers(
+    column: pa.StringArray | pa.LargeStringArray,
+) -> tuple[NDArray[np.uint8], Numbers]:
+    """The UTF-8 bytes of a column, not copied, and the offsets of its rows in them."""
+    _, offsets, data = column.buffers()
+    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    if not len(column):
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    rows = np.frombuffer(offsets, width, len(column) + 1, column.offset * np.dtype(width).itemsize)
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return content, rows.astype(np.int64)
 
 
-def lists_of_numbers(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> list[str]:
-    """The columns of lists of numbers of whole bytes in which nothing is null."""
-    return [
-        field.name
-        for field in schema
-        if pa.types.is_list(field.type)
-        and pa.types.is_primitive(field.type.value_type)
-        and not pa.types.is_boolean(field.type.value_type)
-        and not any(_has_nulls(batch[field.name]) for batch in batches)
-    ]
+def string_array(
+    data: NDArray[np.uint8], offsets: Numbers, *, like: pa.StringArray | None = None
+) -> pa.StringArray:
+    """A column of the bytes, not copied, with the type and the nulls of `like`."""
+    kind = pa.string() if like is None else like.type
+    large = pa.types.is_large_string(kind)
+    if not large and offsets[-1] > np.iinfo(np.int32).max:
+        raise ValueError("text above 2 GB in one column: pass fewer rows at a time")
+    rows = offsets if large else offsets.astype(np.int32)
+    nulls = like.null_count if like is not None else 0
+    valid = like.is_valid().buffers()[1] if like is not None and nulls else None
+    buffers = [valid, pa.py_buffer(rows), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, offsets.size - 1, buffers, nulls)
 
 
-def _has_nulls(lists: pa.ListArray) -> bool:
-    return bool(lists.null_count or lists.values.null_count)
+# Lists
 
 
-def lengths(lists: pa.ListArray) -> NDArray[np.int32]:
-    """How many numbers each list has."""
-    found: NDArray[np.int32] = np.diff(lists.offsets.to_numpy())
-    return found
+class Ragged(NamedTuple):
+    """Values of many rows: those of row r are `values[offsets[r]:offsets[r + 1]]`."""
+
+    values: NDArray[Any]
+    offsets: Numbers
+
+    @property
+    def sizes(self) -> Numbers:
+        """How many values each row has."""
+        return np.diff(self.offsets)
 
 
-class Gathered:
+def ragged(column: pa.Array | pa.ChunkedArray) -> Ragged:
+    """The values of the lists of a column, from the first on, and the offsets of its rows."""
+    lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    values = lists.values.slice(offsets[0], offsets[-1] - offsets[0]).to_numpy()
+    return Ragged(values, offsets - offsets[0])
+
+
+def list_array(values: NDArray[Any] | pa.Array, offsets: Numbers) -> pa.ListArray:
+    """A column of lists: the way back from `ragged`."""
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values))
+
+
+def large_list_array(values: NDArray[Any], offsets: Numbers) -> pa.LargeListArray:
+    """The same where all lists together may hold more than 2 ** 31 values."""
+    return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+
+
+def lists_of(rows: NDArray[np.integer], values: pa.Array, count: int) -> pa.ListArray:
+    """Values that lie row by row, as `count` lists; `rows` ascends."""
+    return list_array(values, offsets_of(np.bincount(rows, minlength=count)))
+
+
+def offsets_of(sizes: NDArray[Any]) -> Numbers:
+    """Where each of some stretches of these sizes starts, with the end of all as the last."""
+    offsets = np.zeros(sizes.size + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def fixed_lists(column: pa.FixedSizeListArray) -> NDArray[Any]:
+    """Lists of one length as rows of a matrix."""
+    flat: NDArray[Any] = column.flatten().to_numpy()
+    return flat.reshape(len(column), column.type.list_size)
+
+
+def booleans(column: pa.BooleanArray) -> NDArray[np.bool_]:
+    """A column of truth values."""
+    values: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+# Lists of numbers as byte strings
+
+
+def pack_lists(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """The batch with these columns as byte strings; only offsets are copied."""
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, _as_bytes(batch.column(place)))
+    return batch
+
+
+def unpack_lists(batch: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -> pa.RecordBatch:
+    """The batch as it was before `pack_lists`."""
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        lists = _from_bytes(batch.column(place), schema.field(name).type)
+        batch = batch.set_column(place, schema.field(name), lists)
+    return batch
+
+
+def _as_bytes(lists: pa.ListArray) -> pa.LargeBinaryArray:
+    width = lists.type.value_type.bit_width // 8
+    numbers = lists.values
+    offsets = (lists.offsets.to_numpy().astype(np.int64) + numbers.offset) * width
+    buffers = [None, pa.py_buffer(offsets), numbers.buffers()[1] or pa.py_buffer(b"")]
+    return pa.Array.from_buffers(pa.large_binary(), len(lists), buffers)
+
+
+def _from_bytes(packed: pa.LargeBinaryArray, kind: pa.ListType) -> pa.ListArray:
+    width = kind.value_type.bit_width // 8
+    _, offsets, data = packed.buffers()
+    first, count = packed.offset, len(packed) + 1
+    places = np.frombuffer(offsets, np.int64, first + count)[first:] // width
+    numbers = pa.Array.from_buffers(
+        kind.value_type, int(places[-1]), [None, data or pa.py_buffer(b"")]
+    )
+    return pa.ListArray.from_arrays(pa.array(places, pa.int32()), numbers, type=kind)
+
+
+# Rows of many batches
+
+
+class Places(NamedTuple):
+    """Rows of some batches: the number of the batch, and of the row in it."""
+
+    batches: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+class FeatureRows:
+    """Feature batches as one table whose rows are known by number.
+
+    A method judges pairs of row numbers and does not ask where the features are: in one batch or
+    many, in memory or mapped from files.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, batches: Sequence[pa.RecordBatch], numbers: Sequence[Numbers]
+    ) -> None:
+        """`numbers` are the numbers of the rows of each batch."""
+        self.schema = schema
+        self.batches = batches
+        self.numbers = numbers
+        count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
+        self._places = Places(np.empty(count, np.int32), np.empty(count, np.int32))
+        for number, rows in enumerate(numbers):
+            self._places.batches[rows] = number
+            self._places.rows[rows] = np.arange(rows.size)
+
+    @classmethod
+    def of(cls, *batches: pa.RecordBatch) -> FeatureRows:
+        """The rows of batches, numbered one batch after another."""
+        starts = offsets_of(np.array([batch.num_rows for batch in batches], np.int64))
+        numbers = [np.arange(start, end) for start, end in pairwise(starts.tolist())]
+        return FeatureRows(batches[0].schema, batches, numbers)
+
+    def __len__(self) -> int:
+        return self._places.rows.size
+
+    @cached_property
+    def number_lists(self) -> list[str]:
+        """The columns of lists of numbers in which nothing is null."""
+        return [
+            field.name
+            for field in self.schema
+            if pa.types.is_list(field.type)
+            and pa.types.is_primitive(field.type.value_type)
+            and not pa.types.is_boolean(field.type.value_type)
+            and not any(_has_nulls(batch[field.name]) for batch in self.batches)
+        ]
+
+    def places(self, numbers: Numbers) -> Places:
+        """In which batch each of these rows is, and where in it."""
+        return Places(self._places.batches[numbers], self._places.rows[numbers])
+
+    def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The rows of pairs as two batches, one row a pair."""
+        return self.take(left), self.take(right)
+
+    def take(self, numbers: Numbers) -> pa.RecordBatch:
+        """These rows, in this order, as one batch of its own.
+
+        Batch by batch, so that little of what is mapped is in memory at a time.
+        """
+        if not numbers.size:
+            return pa.RecordBatch.from_pylist([], self.schema)
+        batch_of, row_of = self.places(numbers)
+        order = np.lexsort((row_of, batch_of))
+        present, starts = np.unique(batch_of[order], return_index=True)
+        lists = {name: self._room_for(name, numbers) for name in self.number_lists}
+        taken = []
+        for batch, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            rows = row_of[places].astype(np.int64)
+            for name, column in lists.items():
+                column.put(self.batches[batch][name], rows, places)
+            taken.append(self.batches[batch].drop_columns(list(lists)).take(pa.array(rows)))
+            self.release(batch)
+        columns = {name: column.finish() for name, column in lists.items()}
+        if len(columns) < len(self.schema):
+            rest = taken[0] if len(taken) == 1 else pa.concat_batches(taken)
+            rest = rest.take(pa.array(np.argsort(order)))
+            columns |= dict(zip(rest.schema.names, rest.columns, strict=True))
+        return pa.record_batch([columns[name] for name in self.schema.names], schema=self.schema)
+
+    def release(self, batch: int) -> None:
+        """A batch is not needed for now; for rows that hold mapped memory."""
+
+    @cached_property
+    def _sizes(self) -> dict[str, NDArray[np.int32]]:
+        """The length of each list of numbers, by row number."""
+        sizes = {name: np.empty(len(self), np.int32) for name in self.number_lists}
+        for numbers, batch in zip(self.numbers, self.batches, strict=True):
+            for name, size in sizes.items():
+                size[numbers] = np.diff(batch[name].offsets.to_numpy())
+        return sizes
+
+    def _room_for(self, name: str, numbers: Numbers) -> _ListColumn:
+        return _ListColumn(self.schema.field(name).type, self._sizes[name][numbers])
+
+
+class _ListColumn:
     """A column of lists in the making: their lengths are known, their numbers come by batches."""
 
-    def __init__(self, kind: pa.ListType, lengths: NDArray[np.int32]) -> None:
+    def __init__(self, kind: pa.ListType, sizes: NDArray[np.int32]) -> None:
         self._kind = kind
         self._width = kind.value_type.bit_width // 8
-        self._starts = np.zeros(lengths.size + 1, np.int64)
-        np.cumsum(lengths, out=self._starts[1:])
+        self._starts = offsets_of(sizes)
         self._data = np.empty(int(self._starts[-1]) * self._width, np.uint8)
 
-    def put(self, lists: pa.ListArray, rows: NDArray[np.int64], places: NDArray[np.int64]) -> None:
-        """Some rows of a batch, to their places in the column."""
+    def put(self, lists: pa.ListArray, rows: Numbers, places: Numbers) -> None:
+        """Copy some rows of a batch to their places in the column."""
         copy_lists(
             _bytes_of(lists.values, self._width),
             _read_only(lists.offsets.to_numpy()),
@@ -75,12 +275,16 @@ class Gathered:
             self._starts[places],
         )
 
-    def column(self) -> pa.ListArray:
+    def finish(self) -> pa.ListArray:
         """The column, when all is in its place."""
         count, data = int(self._starts[-1]), pa.py_buffer(self._data)
         numbers = pa.Array.from_buffers(self._kind.value_type, count, [None, data])
         starts = pa.array(self._starts, pa.int32())
         return pa.ListArray.from_arrays(starts, numbers, type=self._kind)
+
+
+def _has_nulls(lists: pa.ListArray) -> bool:
+    return bool(lists.null_count or lists.values.null_count)
 
 
 def _bytes_of(numbers: pa.Array, width: int) -> NDArray[np.uint8]:
@@ -96,37 +300,36 @@ def _read_only(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-def pack(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """The batch with these columns as byte strings."""
-    for name in names:
-        place = batch.schema.get_field_index(name)
-        batch = batch.set_column(place, name, _packed(batch.column(place)))
-    return batch
+# Rows as compressed bytes
+
+TEXT = 1  # levels of compression; higher ones save a few per cent and cost as much as parsing
+HASHES = -1  # hashes hardly shrink
+MAX_BYTES = 1 << 31
+
+_per_thread = threading.local()  # compressors must not be shared by threads
 
 
-def unpack(batch: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -> pa.RecordBatch:
-    """The batch as it was before it was packed."""
-    for name in names:
-        place = batch.schema.get_field_index(name)
-        lists = _lists(batch.column(place), schema.field(name).type)
-        batch = batch.set_column(place, schema.field(name), lists)
-    return batch
+def compress(batch: pa.RecordBatch, level: int = HASHES) -> bytes:
+    """A batch as bytes, without its schema."""
+    if not hasattr(_per_thread, "compressors"):
+        _per_thread.compressors = {each: zstandard.ZstdCompressor(each) for each in (TEXT, HASHES)}
+    packed: bytes = _per_thread.compressors[level].compress(batch.serialize())
+    return packed
 
 
-def _packed(lists: pa.ListArray) -> pa.LargeBinaryArray:
-    width = lists.type.value_type.bit_width // 8
-    numbers = lists.values
-    offsets = (lists.offsets.to_numpy().astype(np.int64) + numbers.offset) * width
-    buffers = [None, pa.py_buffer(offsets), numbers.buffers()[1] or pa.py_buffer(b"")]
-    return pa.Array.from_buffers(pa.large_binary(), len(lists), buffers)
+def compress_rows(batch: pa.RecordBatch, level: int = HASHES) -> list[bytes]:
+    """Each row by itself."""
+    return [compress(batch.slice(row, 1), level) for row in range(batch.num_rows)]
 
 
-def _lists(packed: pa.LargeBinaryArray, kind: pa.ListType) -> pa.ListArray:
-    width = kind.value_type.bit_width // 8
-    _, offsets, data = packed.buffers()
-    first, count = packed.offset, len(packed) + 1
-    places = np.frombuffer(offsets, np.int64, first + count)[first:] // width
-    numbers = pa.Array.from_buffers(
-        kind.value_type, int(places[-1]), [None, data or pa.py_buffer(b"")]
-    )
-    return pa.ListArray.from_arrays(pa.array(places, pa.int32()), numbers, type=kind)
+def decompress(schema: pa.Schema, packed: Sequence[bytes]) -> pa.RecordBatch:
+    """What was compressed, as one batch."""
+    if not packed:
+        return pa.RecordBatch.from_pylist([], schema)
+    if not hasattr(_per_thread, "decompressor"):
+        _per_thread.decompressor = zstandard.ZstdDecompressor()
+    unpack = _per_thread.decompressor.decompress
+    rows = [
+        pa.ipc.read_record_batch(pa.py_buffer(unpack(each, MAX_BYTES)), schema) for each in packed
+    ]
+    return rows[0] if len(rows) == 1 else pa.concat_batches(rows)

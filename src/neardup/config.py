@@ -75,9 +75,12 @@ def describe_options(cls: type) -> tuple[OptionInfo, ...]:
 
 
 def build_options(
-    cls: type[OptionsClass], values: Mapping[str, object], *, owner: str
+    cls: type[OptionsClass], values: Mapping[str, object], *, owner: str, warn: bool = True
 ) -> OptionsClass:
-    """An instance of `cls` from `values`; strings are converted to the field's type."""
+    """An instance of `cls` from `values`; strings are converted to the field's type.
+
+    Old names of options work, with a warning unless `warn` is off.
+    """
     infos = {info.name: info for info in describe_options(cls)}
     renamed = {info.was: info.name for info in infos.values() if info.was}
     read: dict[str, object] = {}
@@ -85,8 +88,9 @@ def build_options(
         name = raw_name.replace("-", "_")
         if name in renamed:
             new = renamed[name]
-            message = f"option {name!r} of {owner} is now {new!r}; the next version drops {name!r}"
-            warnings.warn(message, FutureWarning, stacklevel=2)  # a kind that users see by default
+            if warn:
+                message = f"option {name!r} of {owner} is now {new!r}; the next version drops it"
+                warnings.warn(message, FutureWarning, stacklevel=3)  # users see it by default
             name = new
         if name not in infos:
             known = ", ".join(infos) or "none"

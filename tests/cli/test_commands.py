@@ -211,15 +211,15 @@ def test_compare_wants_one_page_a_file(
 def test_methods_lists_every_method_with_its_options(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from neardup.methods.base import REGISTRY
+    from neardup.methods.registry import BUILT_IN
 
     _, told, _ = neardup(capsys, monkeypatch, "methods", "--json")
     listed = {each["name"]: each for each in json.loads(told)}
-    assert list(listed) == list(REGISTRY)
+    assert list(listed) == list(BUILT_IN)
     assert listed["exact"]["options"][0]["name"] == "minimum_text"
     assert all(each["paper"] for each in listed.values())
     _, table, _ = neardup(capsys, monkeypatch, "methods")
-    assert all(name in table for name in REGISTRY)
+    assert all(name in table for name in BUILT_IN)
 
 
 def test_demo_shows_clusters_and_where_they_are(

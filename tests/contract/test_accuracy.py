@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from neardup.api import dedup
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
 from neardup.local.result import Result
-from neardup.local.runs import dedup
 
 PRECISION, RECALL, F1 = 0.985, 0.97, 0.98
 EXCERPTS = 0.8  # of them, those that must be told to be contained in their article

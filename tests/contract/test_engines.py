@@ -12,7 +12,8 @@ import pytest
 
 from neardup.errors import UsageError
 from neardup.evaluation.synth import synth
-from neardup.methods.base import REGISTRY, DecidesInOrder, ProposesCandidates, make_method
+from neardup.methods.base import InOrder, OwnSearch
+from neardup.methods.registry import BUILT_IN, make_method
 from sample_pages import long_html, short_html, write_jsonl
 from spark_runs import GROUP, answer, need_spark, spark
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["spark"]
 pytestmark = GROUP
 
-IN_ORDER = [name for name in REGISTRY if isinstance(make_method(name), DecidesInOrder)]
-METHODS = [name for name in REGISTRY if name not in IN_ORDER]
+IN_ORDER = [name for name in BUILT_IN if isinstance(make_method(name).candidate_source, InOrder)]
+METHODS = [name for name in BUILT_IN if name not in IN_ORDER]
 PARTITIONS = [1, 3, 7]
 RUNS = [
     *(("own-text", number) for number in PARTITIONS),
@@ -36,15 +37,15 @@ SETS = [
 
 
 def same_answer(method: str, inputs: str, folder: Path, **settings: Any) -> None:
-    from neardup.local import runs
+    from neardup import dedup as dedup_here
     from neardup.spark.pipeline import dedup
 
     partitions = settings.pop("partitions", None)
-    here = answer(runs.dedup(inputs, folder / "local", method=method, **settings))
+    here = answer(dedup_here(inputs, folder / "local", method=method, **settings))
     there = answer(
         dedup(inputs, folder / "spark", method=method, partitions=partitions, **settings)
     )
-    if isinstance(make_method(method), ProposesCandidates):
+    if isinstance(make_method(method).candidate_source, OwnSearch):
         # Which pairs pass a method's own filter and then fail depends on what it sees at once.
         for each in (here, there):
             del each["rejected"], each["counts"]["rejected"]

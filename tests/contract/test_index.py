@@ -14,7 +14,7 @@ import neardup
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, Relation, StoreError, UsageError, html_page, text_page
 from neardup.index import components
-from neardup.methods.base import REGISTRY, make_method
+from neardup.methods.registry import BUILT_IN, make_method
 from neardup.model import Source
 from neardup.schemas import FORMAT
 from neardup.stores.memory import MemoryStore
@@ -262,7 +262,7 @@ def test_what_a_site_repeats_is_learnt_as_pages_come(index: Index) -> None:
     check_whole(index)
 
 
-@pytest.mark.parametrize("name", list(REGISTRY))
+@pytest.mark.parametrize("name", list(BUILT_IN))
 def test_every_method(name: str, tmp_path: Path) -> None:
     """A batch run and the index agree, whether pages come with keys, to all, or in order."""
     pages = long_pages()

@@ -9,11 +9,11 @@ import pytest
 
 from index_checks import groups
 from neardup import Index, RawPage
+from neardup.api import dedup
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
 from neardup.pages import Limits, read_records
-from neardup.report import dedup
 
 SETS = ["reprints-en", "reprints-zh", "versions-en", "versions-zh"]
 MOST_LOSS = 0.01  # of F1, against a batch run

@@ -13,26 +13,20 @@ import pyarrow as pa
 import pytest
 
 from neardup.config import describe_options
-from neardup.local.features import features_in_memory
+from neardup.local.features import Features, survey_batch
 from neardup.local.pipeline import find_candidates
-from neardup.local.survey import survey_of
-from neardup.methods.base import (
-    REGISTRY,
-    DecidesInOrder,
-    MemoryState,
-    Method,
-    make_method,
-    method_class,
-)
+from neardup.methods.base import MemoryState, Method, assigner
+from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import RawPage, Relation, Source
 from neardup.pages.raw import raw_batch
 from neardup.schemas import ASSIGNED, KEYS, VERDICTS
 from neardup.text.parse import parse
+from page_batches import judge_rows
 from sample_pages import long_html, short_html
 
-METHODS = list(REGISTRY)
+METHODS = list(BUILT_IN)
 # The others decide page by page in the order of (time, id), which the engine fixes.
-ORDERLESS = [name for name in METHODS if not isinstance(make_method(name), DecidesInOrder)]
+ORDERLESS = [name for name in METHODS if assigner(make_method(name)) is None]
 TOPICS = ["harbour", "railway", "orchard", "茶山", "渡口"]
 
 
@@ -46,7 +40,7 @@ def batch(*pages: str) -> pa.RecordBatch:
 
 
 def features(method: Method, pages: pa.RecordBatch) -> pa.RecordBatch:
-    return method.features(pages, survey_of(method, pages))
+    return method.describe(pages, survey_batch(method, pages))
 
 
 @pytest.fixture(params=METHODS)
@@ -55,7 +49,7 @@ def method(request: pytest.FixtureRequest) -> Method:
 
 
 def test_it_says_what_it_is(method: Method) -> None:
-    assert method.name in REGISTRY
+    assert method.name in BUILT_IN
     assert method.paper
     assert method.languages
     assert method.cost
@@ -80,16 +74,16 @@ def test_no_pages_give_no_rows(method: Method) -> None:
     pages = batch(long_html("harbour")).slice(0, 0)
     found = features(method, pages)
     assert found.num_rows == 0
-    assert method.judge(found, found).num_rows == 0
+    assert judge_rows(method, found, found).num_rows == 0
     assert len(method.decidable(found)) == 0
 
 
 def test_features_do_not_depend_on_the_batch(method: Method) -> None:
     pages = batch(*(long_html(topic) for topic in TOPICS), short_html())
-    survey = survey_of(method, pages)
-    whole = method.features(pages, survey)
+    survey = survey_batch(method, pages)
+    whole = method.describe(pages, survey)
     for row in range(pages.num_rows):
-        alone = method.features(pages.slice(row, 1), survey)
+        alone = method.describe(pages.slice(row, 1), survey)
         assert alone.to_pylist() == whole.slice(row, 1).to_pylist()
 
 
@@ -97,7 +91,7 @@ def test_features_do_not_depend_on_the_batch(method: Method) -> None:
 def test_a_page_with_enough_text_equals_itself(method: Method, topic: str) -> None:
     pages = batch(*(long_html(each) for each in [topic, topic, *TOPICS]))
     found = features(method, pages)
-    verdict = method.judge(found.slice(0, 1), found.slice(1, 1)).to_pylist()[0]
+    verdict = judge_rows(method, found.slice(0, 1), found.slice(1, 1)).to_pylist()[0]
     assert method.decidable(found).to_pylist()[0]
     assert Relation(verdict["relation"]) in (Relation.SAME, Relation.NEAR)
     assert verdict["similarity"] == 1.0
@@ -106,7 +100,7 @@ def test_a_page_with_enough_text_equals_itself(method: Method, topic: str) -> No
 def test_a_page_with_too_little_text_is_undecided_even_against_itself(method: Method) -> None:
     found = features(method, batch(short_html(), short_html(), long_html("harbour")))
     assert method.decidable(found).to_pylist() == [False, False, True]
-    verdict = method.judge(found.slice(0, 1), found.slice(1, 1)).to_pylist()[0]
+    verdict = judge_rows(method, found.slice(0, 1), found.slice(1, 1)).to_pylist()[0]
     assert verdict["relation"] == "undecided"
     assert verdict["similarity"] is None
     assert not {0, 1} & set(method.keys(found)["row"].to_pylist())
@@ -116,9 +110,9 @@ def test_verdicts_are_whole_and_symmetric(method: Method) -> None:
     texts = [*(long_html(topic) for topic in TOPICS), long_html("harbour", edited=True)]
     found = features(method, batch(*texts))
     left, right = (side.ravel() for side in np.meshgrid(range(len(texts)), range(len(texts))))
-    stored = features_in_memory(found)
-    there = method.judge(stored.take(left), stored.take(right))
-    back = method.judge(stored.take(right), stored.take(left))
+    stored = Features.in_memory(found)
+    there = judge_rows(method, stored.take(left), stored.take(right))
+    back = judge_rows(method, stored.take(right), stored.take(left))
     assert there.schema.equals(VERDICTS)
     for one, other in zip(there.to_pylist(), back.to_pylist(), strict=True):
         assert Relation(one["relation"]).reverse == Relation(other["relation"])
@@ -137,8 +131,8 @@ def test_keys_point_into_the_batch(method: Method) -> None:
 def test_copies_are_found_among_others(method: Method) -> None:
     pages = batch(*(long_html(topic) for topic in [*TOPICS, "harbour", "茶山"]))
     found = features(method, pages)
-    if isinstance(method, DecidesInOrder):
-        assigned = method.assign(pages["id"], found, MemoryState())
+    if (decides := assigner(method)) is not None:
+        assigned = decides.assign(pages["id"], found, MemoryState())
         assert assigned.schema.equals(ASSIGNED)
         matches = assigned["match"].to_pylist()
         assert matches[len(TOPICS) :] == ["p00", "p03"]

@@ -9,7 +9,7 @@ from neardup.config import OptionInfo
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import Counts
 from neardup.evaluation.tuning import THRESHOLDS, choose, threshold_options, values_to_try
-from neardup.methods.base import REGISTRY
+from neardup.methods.registry import BUILT_IN
 
 
 def setting(units: int, recall: float, false: float, seed: int = 0) -> Counts:
@@ -56,7 +56,7 @@ def test_of_equals_the_first_is_chosen() -> None:
     assert choose([setting(20, 0.5, 0), same, same], 0.5).setting == 1
 
 
-@pytest.mark.parametrize("method", [name for name in REGISTRY if THRESHOLDS.get(name, ("?",))])
+@pytest.mark.parametrize("method", [name for name in BUILT_IN if THRESHOLDS.get(name, ("?",))])
 def test_every_method_has_thresholds_that_exist(method: str) -> None:
     for info in threshold_options(method):
         values = values_to_try(info)

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from neardup.api import dedup
 from neardup.evaluation.floors import broken, read_floors
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
-from neardup.local.runs import dedup
-from neardup.methods.base import REGISTRY
+from neardup.methods.registry import BUILT_IN
 
 pytestmark = pytest.mark.slow
 
@@ -75,5 +75,5 @@ def test_every_method_has_a_floor_on_every_set() -> None:
     for set_name in {name for name, _ in FLOORS}:
         floored = {method for name, method in FLOORS if name == set_name}
         silent = {method for name, method in FIND_NOTHING if name == set_name}
-        assert floored | silent >= set(REGISTRY), set_name
+        assert floored | silent >= set(BUILT_IN), set_name
         assert not floored & silent, set_name

@@ -10,7 +10,7 @@ import pytest
 
 from neardup import InputError, Result, UsageError
 from neardup import dedup as dedup_by_default
-from neardup.local.runs import recluster
+from neardup.api import recluster
 from neardup.schemas import FORMAT
 from sample_pages import html, sample_records, write_jsonl
 
@@ -84,7 +84,8 @@ def test_it_equals_one_run_over_all_pages_where_clusters_did_not_change(
 
 def test_another_method_or_other_options_are_refused(tmp_path: Path, earlier: Result) -> None:
     pages = write_jsonl(tmp_path / "second.jsonl", sample_records())
-    with pytest.raises(UsageError, match=r"made with method exact \(minimum_text=50\)"):
+    made_with = r"made with method exact on the view whole \(minimum_text=50\)"
+    with pytest.raises(UsageError, match=made_with):
         dedup(str(pages), tmp_path / "o", against=earlier.folder, options={"minimum_text": 9})
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(str(pages), tmp_path / "o", against=tmp_path)

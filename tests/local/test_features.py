@@ -8,12 +8,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.local.features import features_in_memory, mapped_features
+from neardup.local.features import Features
 from neardup.local.run import Silent, Stage, key_ranges
-from neardup.local.survey import add_up
 from neardup.local.work import Parts, in_order_of_keys, within_keys
-from neardup.methods.base import Survey
 from neardup.schemas import COUNTS, KEYS
+from neardup.text.sites import Survey, add_counts
 
 SCHEMA = pa.schema([("page", pa.int64()), ("words", pa.list_(pa.string()))])
 
@@ -27,8 +26,7 @@ def test_mapped_features_are_found_by_page_number(tmp_path: Path) -> None:
     parts = Parts(tmp_path / "f", SCHEMA, compressed=False)
     stage = Stage("features", Silent())
     parts.fill(pages, lambda each: (batch(each.tolist()), 0), 2, stage)
-    paths = [parts.path(part.number) for part in parts.listed]
-    features = mapped_features(SCHEMA, paths, pages)
+    features = Features.mapped(parts, pages)
     wanted = np.array([3, 3, 0, 5, 1, 4])
     for _ in range(2):  # the memory is given back in between
         assert features.take(wanted).to_pylist() == batch(wanted.tolist()).to_pylist()
@@ -38,7 +36,7 @@ def test_mapped_features_are_found_by_page_number(tmp_path: Path) -> None:
 
 
 def test_features_in_memory() -> None:
-    features = features_in_memory(batch([0, 1, 2]))
+    features = Features.in_memory(batch([0, 1, 2]))
     assert features.take(np.array([2, 0]))["page"].to_pylist() == [2, 0]
 
 
@@ -72,7 +70,9 @@ def test_counts_add_up_over_batches_and_ranges(
         for key, count in rows:
             expected[key] = expected.get(key, 0) + count
     ranges = key_ranges(cuts * 1000, 5000)
-    found = [add_up(within_keys(in_order_of_keys(each), *cut) for each in tables) for cut in ranges]
+    found = [
+        add_counts(within_keys(in_order_of_keys(each), *cut) for each in tables) for cut in ranges
+    ]
     keys, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
     survey = Survey(1, keys, counts)
     asked = np.array([*expected, 123], np.uint64)

@@ -7,8 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.arrays import lists_of_numbers
-from neardup.local.features import Features
+from neardup.arrays import FeatureRows
 
 NUMBERS = {"bytes": pa.uint8(), "words": pa.uint32(), "shares": pa.float64()}
 LISTS = [(name, pa.list_(kind)) for name, kind in NUMBERS.items()]
@@ -39,7 +38,7 @@ def test_rows_of_many_batches_are_taken_in_the_order_asked_for(
     total = sum(map(len, sizes))
     numbers = np.array(data.draw(st.permutations(range(total))), np.int64)
     cuts = np.cumsum([len(each) for each in sizes])[:-1]
-    features = Features(schema, batches, np.split(numbers, cuts))
+    features = FeatureRows(schema, batches, np.split(numbers, cuts))
     wanted = np.array(data.draw(st.lists(st.sampled_from(range(total)))) if total else [], np.int64)
     taken = features.take(wanted)
     taken.validate(full=True)
@@ -51,9 +50,9 @@ def test_rows_of_many_batches_are_taken_in_the_order_asked_for(
 def test_only_lists_of_numbers_without_nulls_are_gathered() -> None:
     schema = pa.schema([*LISTS, *OTHERS])
     some = batch([1, 2], schema, 0)
-    assert lists_of_numbers(schema, [some]) == list(NUMBERS)
+    assert FeatureRows.of(some).number_lists == list(NUMBERS)
     rows = [*some.to_pylist(), {"bytes": None, "words": [1, None], "shares": [0.5]}]
     missing = pa.RecordBatch.from_pylist(rows, schema)
-    assert lists_of_numbers(schema, [some, missing]) == ["shares"]
-    features = Features(schema, [some, missing], [np.arange(2), np.arange(2, 5)])
+    features = FeatureRows.of(some, missing)
+    assert features.number_lists == ["shares"]
     assert features.take(np.array([4, 0]))["words"].to_pylist() == [[1, None], [1]]

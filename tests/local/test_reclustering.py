@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neardup import InputError, Result, UsageError, dedup
-from neardup.local.runs import recluster
+from neardup.api import recluster
 from sample_pages import long_html, sample_records, write_jsonl
 
 

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 
 from neardup.local import prior
-from neardup.local.corpus import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
+from neardup.local.corpus import PAGE_COLUMNS, Corpus, with_lengths
 from neardup.local.features import Features
-from neardup.local.prior import read_remembered, write_remembered
-from neardup.local.work import Parts
+from neardup.local.prior import read_features, write_pages
 from page_batches import page_batch
 
 SCHEMA = pa.schema(
@@ -34,10 +33,10 @@ def row(page: int) -> dict[str, object]:
     return {"page": page, "words": numbers, "shares": numbers, "gaps": gaps, "texts": texts}
 
 
-def spilled(folder: Path) -> Spilled:
+def corpus() -> Corpus:
     pages = with_lengths(page_batch(["text"] * COUNT, id=[f"p{n}" for n in range(COUNT)]))
-    table = pa.Table.from_batches([pages.select([*KEPT_COLUMNS, "length"])])
-    return Spilled(Parts(folder, SPILLED, compressed=True), [], pages["id"], table, [])
+    table = pa.Table.from_batches([pages.select([*PAGE_COLUMNS, "length"])])
+    return Corpus(pages["id"], table, [])
 
 
 @pytest.mark.parametrize("rows_at_once", [4, 4096])
@@ -49,7 +48,7 @@ def test_features_come_back_in_the_order_of_pages(
     batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
     features = Features(SCHEMA, batches, numbers)
     assert features.number_lists == ["words", "shares"]
-    write_remembered(tmp_path, spilled(tmp_path / "pages"), features)
-    found = list(read_remembered(tmp_path, SCHEMA))
+    write_pages(tmp_path, corpus(), features)
+    found = list(read_features(tmp_path, SCHEMA))
     assert pa.Table.from_batches(found).to_pylist() == [row(page) for page in range(COUNT)]
     assert all(each.schema.types == SCHEMA.types for each in found)

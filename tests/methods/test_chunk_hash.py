@@ -30,14 +30,14 @@ def chunk(text: str) -> int:
 
 
 def chunks_of(kind: str, text: str = TEXT, **values: object) -> set[int]:
-    features = method(chunk=kind, **values).features(page_batch(["", text]))
+    features = method(chunk=kind, **values).describe(page_batch(["", text]))
     assert features["chunks"].to_pylist()[0] == []
     return set(features["chunks"].to_pylist()[1])
 
 
 def verdict(one: str, two: str, **values: object) -> Verdict:
     chosen = method(**values)
-    features = chosen.features(page_batch([one, two]))
+    features = chosen.describe(page_batch([one, two]))
     return judge_one(chosen, features.slice(0, 1), features.slice(1, 1))
 
 
@@ -109,14 +109,14 @@ def test_candidates_and_keys_miss_no_pair(
     pages: list[list[str]], threshold: float, kind: str
 ) -> None:
     chosen = method(chunk=kind, threshold=threshold)
-    features = chosen.features(page_batch([".\n".join(each) for each in pages]))
+    features = chosen.describe(page_batch([".\n".join(each) for each in pages]))
     sets = features["chunks"].to_pylist()
     near = {
         (i, j)
         for (i, a), (j, b) in combinations(enumerate(sets), 2)
         if resemblance(a, b) >= threshold
     }
-    assert near <= pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    assert near <= pair_set(chosen.search(pa.Table.from_batches([features])))
     keys = chosen.keys(features).to_pylist()
     of = [{each["key"] for each in keys if each["row"] == row} for row in range(len(sets))]
     assert all(of[i] & of[j] for i, j in near)
@@ -124,4 +124,4 @@ def test_candidates_and_keys_miss_no_pair(
 
 @pytest.mark.parametrize("kind", ["word", "sentence", "paragraph", "text"])
 def test_no_pages(kind: str) -> None:
-    assert method(chunk=kind).features(page_batch([])).num_rows == 0
+    assert method(chunk=kind).describe(page_batch([])).num_rows == 0

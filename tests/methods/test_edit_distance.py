@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from neardup.config import build_options
-from neardup.methods.base import ProposesCandidates
+from neardup.methods.base import OwnSearch
 from neardup.methods.edit_distance import (
     PRIVATE_PLANES,
     EditDistance,
@@ -22,7 +22,7 @@ from neardup.methods.edit_distance import (
     ranked_members,
 )
 from neardup.model import Relation, Verdict
-from page_batches import judge_one, page_batch, pair_set
+from page_batches import judge_one, judge_rows, page_batch, pair_set
 
 JOINED = {Relation.SAME, Relation.NEAR}
 
@@ -73,18 +73,18 @@ def test_features_follow_the_script_of_each_page() -> None:
     pages = page_batch(
         ["很好。", "The end. No more."], script=["Hani", "Latn"], host=["a.cn", "b.com"]
     )
-    features = EditDistance().features(pages)
+    features = EditDistance().describe(pages)
     assert features["length"].to_pylist() == [1, 2]
     assert features["host"].to_pylist() == ["a.cn", "b.com"]
-    assert paper().features(pages)["symbols"].to_pylist() == ["好", ""]
+    assert paper().describe(pages)["symbols"].to_pylist() == ["好", ""]
 
 
 def test_features_do_not_depend_on_the_batch() -> None:
     texts = ["很好。真的。", "", "One day. Next day.", "没有句号"]
     pages = page_batch(texts, script=["Hani", "", "Latn", "Hani"])
-    whole = EditDistance().features(pages).to_pylist()
+    whole = EditDistance().describe(pages).to_pylist()
     assert whole == [
-        row for at in range(4) for row in EditDistance().features(pages.slice(at, 1)).to_pylist()
+        row for at in range(4) for row in EditDistance().describe(pages.slice(at, 1)).to_pylist()
     ]
 
 
@@ -172,7 +172,7 @@ def brute_force(
     pairs = list(combinations(range(features.num_rows), 2))
     left = features.take(pa.array([pair[0] for pair in pairs], pa.int64()))
     right = features.take(pa.array([pair[1] for pair in pairs], pa.int64()))
-    relations = chosen.judge(left, right)["relation"].to_pylist()
+    relations = judge_rows(chosen, left, right)["relation"].to_pylist()
     return {pair for pair, relation in zip(pairs, relations, strict=True) if relation in wanted}
 
 
@@ -185,8 +185,8 @@ def test_candidates_are_what_brute_force_finds(
     )
     features = rows(texts, hosts)
     chosen = method(alpha=alpha, beta=beta, epsilon=0.1, minimum_length=2)
-    assert isinstance(chosen, ProposesCandidates)
-    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    assert isinstance(chosen.candidate_source, OwnSearch)
+    proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     assert proposed == brute_force(chosen, features, JOINED)
 
 
@@ -197,7 +197,7 @@ def test_candidates_with_contained_pages_are_what_brute_force_finds(
     features = rows(texts)
     chosen = method(alpha=alpha, beta=beta, minimum_length=1, contained=True)
     wanted = {*JOINED, Relation.CONTAINED, Relation.CONTAINS, Relation.OVERLAP}
-    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     assert proposed == brute_force(chosen, features, wanted)
 
 
@@ -223,7 +223,7 @@ def test_strings_long_enough_for_each_other_share_a_band(n: int, m: int, beta: f
 def test_undecided_pages_have_no_keys_and_are_no_candidates() -> None:
     features = rows(["abcd", "abcd", ""])
     assert EditDistance().keys(features).num_rows == 0
-    assert EditDistance().candidates(pa.Table.from_batches([features])).num_rows == 0
+    assert EditDistance().search(pa.Table.from_batches([features])).num_rows == 0
 
 
 def test_members_number_repeats_apart_and_rank_the_rare_first() -> None:

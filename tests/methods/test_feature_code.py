@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.reference.feature_codes import packed
-from neardup.methods.base import DecidesInOrder, MemoryState, ProposesCandidates, Survey, Surveys
-from neardup.methods.feature_code import FeatureCode, FeatureCodeInForest
+from neardup.local.features import survey_batch
+from neardup.methods.base import InOrder, MemoryState, SharedKeys
+from neardup.methods.feature_code import FeatureCode
 from neardup.methods.feature_judge import Code, FeatureCodeOptions, Forest, Ruling, interval
+from neardup.methods.registry import make_method
 from neardup.model import Relation, Verdict
+from neardup.text.views import View
 from page_batches import judge_one, page_batch
 
 JOINS = FeatureCode.joins
@@ -64,44 +67,44 @@ class TestCodes:
     """Section 3.1, figure 2: five paragraphs, n = 3."""
 
     def test_main_and_auxiliary_code(self) -> None:
-        features = paper().features(page_batch([FIVE])).to_pylist()[0]
+        features = paper().describe(page_batch([FIVE])).to_pylist()[0]
         # The fourth line is no sentence and not long: it is not of the main text.
         assert shown(features["main"]) == "桂 何 秋 3.5"
         assert shown(features["auxiliary"]) == "下 参 . 方 亿 花 飞 兮 归 此 好 ."
 
     def test_n_marks(self) -> None:
-        features = paper(n=1).features(page_batch([FIVE])).to_pylist()[0]
+        features = paper(n=1).describe(page_batch([FIVE])).to_pylist()[0]
         assert shown(features["auxiliary"]) == "下 方 飞 此"
 
     def test_words_stand_for_characters_in_spaced_scripts(self) -> None:
         text = "It's late, she said, and left.\nЗима пришла: снег."
-        features = paper().features(page_batch([text])).to_pylist()[0]
+        features = paper().describe(page_batch([text])).to_pylist()[0]
         assert shown(features["main"]) == "it's зима"
         assert shown(features["auxiliary"]) == "late said left приш снег ."
 
     def test_traditional_and_full_width_text_has_the_same_code(self) -> None:
         one, other = "国家，发展。\nＡＢ很好。", "國家，發展。\nAB很好。"
-        left, right = (paper().features(page_batch([text])) for text in (one, other))
+        left, right = (paper().describe(page_batch([text])) for text in (one, other))
         assert left["main"].equals(right["main"])
         assert left["auxiliary"].equals(right["auxiliary"])
 
     def test_bytes_are_of_gb18030(self) -> None:
-        features = paper().features(page_batch(["国家，ab。"]))
+        features = paper().describe(page_batch(["国家，ab。"]))
         assert features["bytes"].to_pylist() == [2 * 4 + 2]
 
     def test_paragraphs_with_stock_openings_are_not_its_own(self) -> None:
         text = "据报道，昨天下雨。\n新华社北京电。\n下雨了。\n“记者看到，下雨。”"
-        assert paper().features(page_batch([text]))["own"].to_pylist() == [1]
+        assert paper().describe(page_batch([text]))["own"].to_pylist() == [1]
 
     def test_a_page_without_text(self) -> None:
-        features = paper().features(page_batch(["", "首页"]))
+        features = paper().describe(page_batch(["", "首页"]))
         assert features["main"].to_pylist() == [[], []]
         assert paper().decidable(features).to_pylist() == [False, False]
 
     def test_batches_do_not_matter(self) -> None:
         pages = page_batch([FIVE, "", "下雨了。\n天晴了。"])
-        whole = paper().features(pages)
-        parts = [paper().features(pages.slice(row, 1)) for row in range(3)]
+        whole = paper().describe(pages)
+        parts = [paper().describe(pages.slice(row, 1)) for row in range(3)]
         assert pa.Table.from_batches([whole]).equals(pa.Table.from_batches(parts).combine_chunks())
 
 
@@ -238,10 +241,10 @@ class TestExactIndex:
 
     def test_what_an_engine_sees(self) -> None:
         exact, forest = FeatureCode(), FeatureCode(FeatureCodeOptions(index="forest"))
-        assert not isinstance(exact, DecidesInOrder | ProposesCandidates)
-        assert isinstance(forest, DecidesInOrder)
-        assert isinstance(forest, FeatureCode)
-        assert isinstance(exact, Surveys)
+        assert exact.candidate_source == SharedKeys()
+        assert forest.candidate_source == InOrder()
+        assert exact.view is View.OWN
+        assert make_method("feature-code", preset="paper").view is View.MAIN
 
 
 def assign(
@@ -249,7 +252,6 @@ def assign(
 ) -> tuple[list[str | None], Forest]:
     """What each page is matched with, and the forest after it."""
     method = paper("forest", **options)
-    assert isinstance(method, FeatureCodeInForest)
     state = state or MemoryState()
     assigned = method.assign(pa.array(list(codes)), code_batch(list(codes.values())), state)
     for text in assigned["evidence"].to_pylist():
@@ -332,11 +334,9 @@ class TestForest:
         sizes = pa.array([350, 351])  # 50 bytes a paragraph, and a little more
         features = features.set_column(3, "bytes", sizes)
         method = paper("forest")
-        assert isinstance(method, FeatureCodeInForest)
         ids = pa.array(["one", "other"])
         assert method.assign(ids, features, MemoryState())["match"].to_pylist() == [None, None]
         wide = paper("forest", width=100)
-        assert isinstance(wide, FeatureCodeInForest)
         assert wide.assign(ids, features, MemoryState())["match"].to_pylist() == [None, "one"]
 
     def test_sorted_input_makes_a_long_branch_and_no_recursion(self) -> None:
@@ -375,11 +375,10 @@ class TestSite:
         ]
         pages = page_batch(texts, host=["a.example"] * 3, title=list("甲乙丙"))
         method = FeatureCode()
-        counts = method.survey(pages)
-        assert paper(site_blocks=False).survey(pages).num_rows == 0
-        survey = Survey(3, counts["key"].to_numpy(), counts["count"].to_numpy())
-        mains = [shown(each) for each in method.features(pages, survey)["main"].to_pylist()]
+        surveyed = survey_batch(method, pages)
+        assert make_method("feature-code", preset="paper").site_counts is None
+        mains = [shown(each) for each in method.describe(pages, surveyed)["main"].to_pylist()]
         assert mains == ["甲 甲", "乙 乙", "丙 丙"]
-        assert [shown(each) for each in method.features(pages)["main"].to_pylist()] == [
+        assert [shown(each) for each in method.describe(pages)["main"].to_pylist()] == [
             *("甲 甲 本", "乙 乙 本", "丙 丙 本")
         ]

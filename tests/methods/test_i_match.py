@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from kernels.reference.tokens import token_hash
 from neardup.config import build_options
-from neardup.methods.base import Survey
+from neardup.methods.base import SurveyResults
 from neardup.methods.i_match import IMatch, IMatchOptions, normalised_idf
 from neardup.model import Relation, Verdict
+from neardup.text.sites import Survey
 from page_batches import judge_one, page_batch
 
 WORDS = [f"word{number}" for number in range(60)]
@@ -30,7 +31,7 @@ def survey(pages: int, **counts: int) -> Survey:
 
 def verdict(one: str, two: str, statistics: Survey | None = None, **values: object) -> Verdict:
     chosen = method(**values)
-    features = chosen.features(page_batch([one, two]), statistics)
+    features = chosen.describe(page_batch([one, two]), SurveyResults(corpus=statistics))
     return judge_one(chosen, features.slice(0, 1), features.slice(1, 1))
 
 
@@ -55,7 +56,9 @@ def test_the_survey_counts_pages_not_occurrences() -> None:
 def test_words_too_common_or_too_rare_are_outside_the_lexicon() -> None:
     statistics = survey(100, the=95, tea=20, milk=10, typo=1)
     chosen = method(**IMatch.paper_preset)
-    features = chosen.features(page_batch(["the tea milk", "tea milk typo", "tea"]), statistics)
+    features = chosen.describe(
+        page_batch(["the tea milk", "tea milk typo", "tea"]), SurveyResults(corpus=statistics)
+    )
     assert features["terms"].to_pylist() == [2, 2, 1]
     signatures = features["signatures"].to_pylist()
     assert signatures[0] == signatures[1] != signatures[2]
@@ -98,7 +101,7 @@ def test_two_pages_tell_no_idf_so_every_word_counts_and_the_evidence_says_so() -
     pages = page_batch([" ".join(WORDS), " ".join(reversed(WORDS))])
     counts = chosen.survey(pages)
     statistics = Survey(2, np.sort(counts["key"].to_numpy()), counts["count"].to_numpy())
-    features = chosen.features(pages, statistics)
+    features = chosen.describe(pages, SurveyResults(corpus=statistics))
     found = judge_one(chosen, features.slice(0, 1), features.slice(1, 1))
     assert found.relation is Relation.NEAR
     assert "few pages tell no idf" in found.evidence["why"]
@@ -111,13 +114,18 @@ def test_pages_with_nothing_in_the_lexicon_are_undecided_and_never_equal() -> No
     assert found.relation is Relation.UNDECIDED
     assert found.evidence["why"].endswith("60 tokens, 0 in the lexicon")
     chosen = method()
-    assert chosen.keys(chosen.features(page_batch([" ".join(WORDS)]), statistics)).num_rows == 0
+    assert (
+        chosen.keys(
+            chosen.describe(page_batch([" ".join(WORDS)]), SurveyResults(corpus=statistics))
+        ).num_rows
+        == 0
+    )
 
 
 def test_near_pages_share_a_key_and_lexicons_do_not_mix() -> None:
     chosen = method()
     texts = [" ".join(WORDS), " ".join(WORDS[:-1]), " ".join(WORDS)]
-    features = chosen.features(page_batch(texts), common_words())
+    features = chosen.describe(page_batch(texts), SurveyResults(corpus=common_words()))
     keys = pa.Table.from_batches([chosen.keys(features)]).to_pylist()
     of = [{each["key"] for each in keys if each["row"] == row} for row in range(3)]
     assert of[0] == of[2]

@@ -10,7 +10,7 @@ from neardup.config import build_options
 from neardup.errors import UsageError
 from neardup.methods.minhash import Minhash, MinhashOptions, choose_rows
 from neardup.model import Relation, Verdict
-from page_batches import judge_one, page_batch
+from page_batches import judge_one, judge_rows, page_batch
 
 FIRST = [f"a{number}" for number in range(24)]
 
@@ -21,7 +21,7 @@ def method(**values: object) -> Minhash:
 
 def verdict(one: list[str], two: list[str], **values: object) -> Verdict:
     chosen = method(**values)
-    features = chosen.features(page_batch([" ".join(one), " ".join(two)]))
+    features = chosen.describe(page_batch([" ".join(one), " ".join(two)]))
     return judge_one(chosen, features.slice(0, 1), features.slice(1, 1))
 
 
@@ -59,9 +59,9 @@ def test_estimates_are_unbiased(sampling: str, changed: int) -> None:
         ]
     exact = (296 - changed) / (296 + changed)
     chosen = method(sampling=sampling)
-    features = chosen.features(page_batch(texts))
+    features = chosen.describe(page_batch(texts))
     even, odd = (features.take(pa.array(np.arange(first, 2 * pairs, 2))) for first in (0, 1))
-    errors = np.array(chosen.judge(even, odd)["similarity"].to_pylist()) - exact
+    errors = np.array(judge_rows(chosen, even, odd)["similarity"].to_pylist()) - exact
     assert abs(errors.mean()) < 3 * errors.std(ddof=1) / np.sqrt(pairs)
 
 
@@ -86,7 +86,7 @@ def test_pairs_at_the_threshold_are_found_by_their_bands() -> None:
         words = [f"w{pair}x{number}" for number in range(300)]
         texts += [" ".join(words), " ".join([*words[:-30], *(w + "y" for w in words[-30:])])]
     chosen = method()
-    features = chosen.features(page_batch(texts))  # resemblance 266 / 326 = 0.816
+    features = chosen.describe(page_batch(texts))  # resemblance 266 / 326 = 0.816
     keys: dict[int, set[int]] = {}
     batch = chosen.keys(features)
     for row, key in zip(batch["row"].to_pylist(), batch["key"].to_pylist(), strict=True):

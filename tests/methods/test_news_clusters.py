@@ -10,10 +10,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.methods.base import DecidesInOrder, MemoryState, Surveys
+from neardup.methods.base import InOrder, MemoryState
 from neardup.methods.news_clusters import NewsClusters, extractor
 from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.model import Relation
+from neardup.text.views import View
 from news_pages import (
     EDITED,
     FIRST,
@@ -26,14 +27,14 @@ from news_pages import (
     hashed,
     method,
 )
-from page_batches import judge_one, page_batch
+from page_batches import judge_one, judge_rows, page_batch
 
 SOME_WORDS = st.lists(st.sampled_from(["storm", "harbour", "budget", "vote", "bridge", "old"]))
 
 
 class TestExtractor:
     def fingerprints(self, title: str, text: str, **options: object) -> list[int]:
-        features = method(**options).features(page_batch([text], title=[title]))
+        features = method(**options).describe(page_batch([text], title=[title]))
         prints: list[int] = features["fingerprints"].to_pylist()[0]
         return prints
 
@@ -92,20 +93,20 @@ class TestExtractor:
         pages = page_batch([STORY, STORY], title=["我爱北京天安门", "The storm of the year"])
         scripts = pa.array(["Hani", "Latn"])
         pages = pages.set_column(pages.schema.get_field_index("script"), "script", scripts)
-        words = method().features(pages)["title_words"].to_pylist()
+        words = method().describe(pages)["title_words"].to_pylist()
         assert words == [["爱", "北京", "天安门"], ["storm", "year"]]
 
     def test_the_longest_sentence_stands_in_for_a_title(self) -> None:
         pages = page_batch([STORY])
-        assert method().features(pages)["title_words"].to_pylist() == [[]]
-        words = method(stand_in=True).features(pages)["title_words"].to_pylist()[0]
+        assert method().describe(pages)["title_words"].to_pylist() == [[]]
+        words = method(stand_in=True).describe(pages)["title_words"].to_pylist()[0]
         assert words == ["hurt", "mayor", "said", "old", "bridge", "need", "lot", "repairs"]
 
     def test_batches_do_not_matter(self) -> None:
         pages = page_batch([STORY, "", OTHER], title=[TITLE, "", "Budget"])
         for options in ({}, {"comparison": "lcs"}, {"features": "slices"}):
-            whole = method(**options).features(pages)
-            parts = [method(**options).features(pages.slice(row, 1)) for row in range(3)]
+            whole = method(**options).describe(pages)
+            parts = [method(**options).describe(pages.slice(row, 1)) for row in range(3)]
             assert whole.to_pylist() == [part.to_pylist()[0] for part in parts]
 
 
@@ -133,7 +134,7 @@ class TestForesight:
         )
         names = [f"p{number}" for number in range(len(drawn))]
         shuffle.shuffle(names)
-        ids, features = pa.array(names), chosen.features(pages)
+        ids, features = pa.array(names), chosen.describe(pages)
         together, one_by_one = MemoryState(), MemoryState()
         whole = chosen.assign(ids, features, together).to_pylist()
         singly = [
@@ -147,7 +148,7 @@ class TestForesight:
 
     def test_it_does_not_foresee_what_depends_on_earlier_calls(self) -> None:
         pages = page_batch([STORY, EDITED], title=[TITLE, TITLE])
-        features, state = method(x=5).features(pages), MemoryState()
+        features, state = method(x=5).describe(pages), MemoryState()
         method(x=5).assign(pa.array(["a"]), features.slice(0, 1), state)
         later = method(x=5).assign(pa.array(["b"]), features.slice(1, 1), state)
         assert later["match"].to_pylist() == ["a"]
@@ -156,7 +157,7 @@ class TestForesight:
         start = datetime(2024, 5, 1, tzinfo=UTC)
         times = [start + timedelta(days=2), start]
         pages = page_batch([STORY, EDITED], title=[TITLE, TITLE], time=times)
-        found = method(x=5).assign(pa.array(["a", "b"]), method().features(pages), MemoryState())
+        found = method(x=5).assign(pa.array(["a", "b"]), method().describe(pages), MemoryState())
         assert found["match"].to_pylist() == [None, "a"]
 
 
@@ -196,7 +197,7 @@ class TestWhole:
         assert single == assigned_rows(NewsClusters(), pages, MemoryState())
 
     def test_the_judge_on_two_pages(self) -> None:
-        features = NewsClusters().features(self.pages())
+        features = NewsClusters().describe(self.pages())
         one, edited, other, copy, _ = (features.slice(row, 1) for row in range(5))
         same = judge_one(NewsClusters(), one, copy)
         assert (same.relation, same.similarity) == (Relation.SAME, 1.0)
@@ -206,28 +207,28 @@ class TestWhole:
         assert judge_one(NewsClusters(), one, other).relation is Relation.DIFFERENT
 
     def test_verdicts_are_symmetric(self) -> None:
-        features = NewsClusters().features(self.pages())
+        features = NewsClusters().describe(self.pages())
         backwards = features.take([4, 3, 2, 1, 0])
         left, right = (
-            NewsClusters().judge(features, backwards),
-            NewsClusters().judge(backwards, features),
+            judge_rows(NewsClusters(), features, backwards),
+            judge_rows(NewsClusters(), backwards, features),
         )
         assert left.equals(right)
 
     def test_keys_are_the_fingerprints(self) -> None:
-        features = NewsClusters().features(self.pages())
+        features = NewsClusters().describe(self.pages())
         keys = NewsClusters().keys(features)
         prints = features["fingerprints"].to_pylist()
         pairs = [(row, value) for row, values in enumerate(prints) for value in values]
         assert list(zip(keys["row"].to_pylist(), keys["key"].to_pylist(), strict=True)) == pairs
 
     def test_what_an_engine_sees(self) -> None:
-        assert isinstance(NewsClusters(), DecidesInOrder)
-        assert isinstance(NewsClusters(), Surveys)
+        assert isinstance(NewsClusters().candidate_source, InOrder)
+        assert NewsClusters().view is View.OWN
 
     def test_no_pages(self) -> None:
-        features = NewsClusters().features(page_batch([]))
-        assert NewsClusters().judge(features, features).num_rows == 0
+        features = NewsClusters().describe(page_batch([]))
+        assert judge_rows(NewsClusters(), features, features).num_rows == 0
         assert NewsClusters().keys(features).num_rows == 0
         empty = NewsClusters().assign(pa.array([], pa.string()), features, MemoryState())
         assert empty.num_rows == 0

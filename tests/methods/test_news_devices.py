@@ -146,7 +146,7 @@ class TestContent:
     def test_cosine_over_words_without_stop_words(self) -> None:
         texts = ["The storm hit the old harbour and the storm left.", "A storm of an old harbour."]
         pages = page_batch(texts, title=["", ""])
-        vectors = method().features(pages)
+        vectors = method().describe(pages)
         assert [sorted(each) for each in vectors["counts"].to_pylist()] == [
             [1, 1, 1, 1, 2],  # hit, old, harbour, left; storm twice
             [1, 1, 1],
@@ -156,7 +156,7 @@ class TestContent:
 
     def test_lcs_is_over_words_of_spaced_scripts(self) -> None:
         pages = page_batch(["One two three four five.", "One three two five."])
-        features = method(comparison="lcs").features(pages)
+        features = method(comparison="lcs").describe(pages)
         verdict = judge_one(method(comparison="lcs"), features.slice(0, 1), features.slice(1, 1))
         assert verdict.similarity == pytest.approx(3 / 5)
 
@@ -164,7 +164,7 @@ class TestContent:
         pages = page_batch(
             ["昨天下午下了一场大雨。", "昨天下午下了大雨，大雾。"], title=["台风"] * 2
         )
-        features = method(comparison="lcs").features(pages)
+        features = method(comparison="lcs").describe(pages)
         verdict = judge_one(method(comparison="lcs"), features.slice(0, 1), features.slice(1, 1))
         assert verdict.similarity == pytest.approx(8 / 10)
 
@@ -184,7 +184,7 @@ class TestContent:
 
 class TestVoter:
     def test_the_title_is_the_head(self) -> None:
-        features = method().features(page_batch([STORY], title=[TITLE]))
+        features = method().describe(page_batch([STORY], title=[TITLE]))
         state = MemoryState()
         method().assign(pa.array(["a"]), features, state)
         head = state.map("news-clusters/documents")["a"][0]
@@ -278,7 +278,7 @@ class TestGuards:
     def test_one_sentence_pages_are_undecided(self) -> None:
         pages = page_batch([FIRST.split(". ", maxsplit=1)[0] + ".", FIRST], title=[TITLE] * 2)
         guarded = NewsClusters()
-        features = guarded.features(pages)
+        features = guarded.describe(pages)
         assert guarded.decidable(features).to_pylist() == [False, True]
         verdict = judge_one(guarded, features.slice(0, 1), features.slice(0, 1))
         assert (verdict.relation, verdict.similarity) == (Relation.UNDECIDED, None)
@@ -288,7 +288,7 @@ class TestGuards:
         assert set(guarded.keys(features)["row"].to_pylist()) == {1}
 
     def test_pages_without_features_are_undecided_even_as_printed(self) -> None:
-        features = method().features(page_batch([""]))
+        features = method().describe(page_batch([""]))
         assert method().decidable(features).to_pylist() == [False]
 
 
@@ -296,7 +296,7 @@ class TestStores:
     def test_all_values_are_plain_data(self) -> None:
         state = MemoryState()
         pages = page_batch([STORY, STORY, OTHER], title=[TITLE, TITLE, "Budget agreed at last"])
-        method().assign(pa.array(["a", "b", "c"]), method().features(pages), state)
+        method().assign(pa.array(["a", "b", "c"]), method().describe(pages), state)
         for name in ("fingerprints", "documents", "words", "days", "clock", "words/counts"):
             values = dict(state.map(f"news-clusters/{name}"))
             assert json.loads(json.dumps(values)) == values

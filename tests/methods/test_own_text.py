@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import neardup
-from neardup.local.features import features_in_memory
+from neardup.local.features import Features, survey_batch
 from neardup.local.pipeline import find_candidates
-from neardup.local.survey import survey_of
-from neardup.methods.base import make_method
+from neardup.methods.registry import make_method
 from neardup.model import Relation
+from neardup.text.sites import LineCounts
 from own_text_pages import (
     METHOD,
     WORDS,
@@ -25,7 +25,7 @@ from own_text_pages import (
     judged,
     on_site,
 )
-from page_batches import judge_one, page_batch
+from page_batches import judge_one, judge_rows, page_batch
 from sample_pages import write_jsonl
 
 # ---- relations
@@ -40,8 +40,8 @@ def test_the_same_text_is_the_same(writing: str) -> None:
 
 def test_plain_texts_need_no_markup() -> None:
     pages = page_batch(["\n".join(article(1)), "\n".join(article(2))], host=["", ""])
-    assert METHOD.features(pages.select(["host", "text"])) == METHOD.features(pages)
-    assert METHOD.survey(pages.select(["host", "text"])).num_rows == 0
+    assert METHOD.describe(pages.select(["host", "text"])) == METHOD.describe(pages)
+    assert LineCounts(8).count(pages.select(["host", "text"])).num_rows == 0
 
 
 def test_case_width_and_punctuation_do_not_matter() -> None:
@@ -109,14 +109,14 @@ def test_an_article_and_its_half_are_not_one() -> None:
 def test_too_little_text_is_undecided_even_against_itself(text: str) -> None:
     verdict = judged([text], [text])
     assert (verdict.relation, verdict.similarity) == (Relation.UNDECIDED, None)
-    found = METHOD.features(page_batch([text], host=["a"]))
+    found = METHOD.describe(page_batch([text], host=["a"]))
     assert METHOD.decidable(found).to_pylist() == [False]
     assert METHOD.keys(found).num_rows == 0
 
 
 def test_a_page_without_text_is_never_decided() -> None:
-    method = make_method("own-text", {"few": 0})
-    found = method.features(page_batch(["", "\n\n", "..."], host=["a", "b", "c"]))
+    method = make_method("own-text", {"min_units": 0})
+    found = method.describe(page_batch(["", "\n\n", "..."], host=["a", "b", "c"]))
     assert method.decidable(found).to_pylist() == [False] * 3
     assert judge_one(method, found.slice(0, 1), found.slice(1, 1)).relation is Relation.UNDECIDED
 
@@ -129,7 +129,10 @@ def test_little_text_must_agree_more() -> None:
     assert judged(long, changed).relation is Relation.NEAR
     short = judged(long[:1], changed[:1])
     assert short.relation is Relation.OVERLAP
-    assert short.evidence["demand"] > judged(long, changed).evidence["demand"]
+    assert (
+        short.evidence["required_similarity"]
+        > judged(long, changed).evidence["required_similarity"]
+    )
 
 
 # ---- evidence
@@ -141,14 +144,14 @@ def test_the_evidence_shows_what_is_shared_and_what_is_not() -> None:
     verdict = judged(left, right)
     told = verdict.evidence
     assert set(told) == {
-        "why", "left_share", "right_share", "demand", "same_host",
+        "why", "left_share", "right_share", "required_similarity", "same_host",
         "shared", "only_left", "only_right",
     }  # fmt: skip
     assert told["shared"] == one[0][: len(told["shared"])]
     assert told["only_left"].startswith("Left ")
     assert told["only_right"].startswith("Right ")
     assert f"{told['left_share']:.0%}" in told["why"]
-    assert f"{told['demand']:.0%} asked" in told["why"]
+    assert f"{told['required_similarity']:.0%} asked" in told["why"]
 
 
 def test_examples_are_whole_characters() -> None:
@@ -171,7 +174,7 @@ def test_keys_find_edited_copies(writing: str, sentences: int) -> None:
     ]
     texts = ["\n".join(lines) for lines in originals + edited]
     pages = page_batch(texts, host=[f"host{row}" for row in range(40)])
-    found = pa.Table.from_batches([method.features(pages, survey_of(method, pages))])
+    found = pa.Table.from_batches([method.describe(pages, survey_batch(method, pages))])
     left, right = find_candidates(method, found)
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert {(row, row + 20) for row in range(20)} <= pairs
@@ -183,7 +186,7 @@ def test_one_sentence_in_common_makes_a_candidate() -> None:
     long = article(1, 60)
     heaviest = " ".join(WORDS[:32]) + "."
     pages = page_batch(["\n".join([heaviest, *long]), heaviest], host=["a", "b"])
-    left, right = find_candidates(METHOD, pa.Table.from_batches([METHOD.features(pages)]))
+    left, right = find_candidates(METHOD, pa.Table.from_batches([METHOD.describe(pages)]))
     assert (left.tolist(), right.tolist()) == ([0], [1])
 
 
@@ -194,20 +197,22 @@ def test_the_order_of_pages_changes_nothing() -> None:
     order = random.Random(1).sample(range(12), 12)
     pages = page_batch(texts, host=hosts)
     turned = page_batch([texts[i] for i in order], host=[hosts[i] for i in order])
-    found = METHOD.features(pages, survey_of(METHOD, pages)).to_pylist()
-    again = METHOD.features(turned, survey_of(METHOD, turned)).to_pylist()
+    found = METHOD.describe(pages, survey_batch(METHOD, pages)).to_pylist()
+    again = METHOD.describe(turned, survey_batch(METHOD, turned)).to_pylist()
     assert again == [found[i] for i in order]
 
 
 def test_judging_many_pairs_is_judging_each() -> None:
     texts = ["\n".join(article(seed % 3, 2 + seed)) for seed in range(6)]
-    found = METHOD.features(page_batch([*texts, "short", ""], host=[*"aabbcd", "a", ""]))
+    found = METHOD.describe(page_batch([*texts, "short", ""], host=[*"aabbcd", "a", ""]))
     left, right = (side.ravel() for side in np.meshgrid(np.arange(8), np.arange(8)))
-    stored = features_in_memory(found)
-    together = METHOD.judge(stored.take(left), stored.take(right)).to_pylist()
+    stored = Features.in_memory(found)
+    together = judge_rows(METHOD, stored.take(left), stored.take(right)).to_pylist()
     for row, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        assert METHOD.judge(found.slice(a, 1), found.slice(b, 1)).to_pylist() == [together[row]]
-    related = METHOD.relate_in_place([found], stored.places(left), stored.places(right))
+        assert judge_rows(METHOD, found.slice(a, 1), found.slice(b, 1)).to_pylist() == [
+            together[row]
+        ]
+    related = METHOD.judge(stored, left, right, evidence=False)
     assert related.to_pylist() == [
         {"relation": verdict["relation"], "similarity": verdict["similarity"]}
         for verdict in together

@@ -9,8 +9,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.methods.base import Places, evidence_json
-from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence
+from neardup.arrays import Places
+from neardup.methods.base import evidence_json
+from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence_of
 from neardup.model import Relation
 
 # Many shares are half-way between two numbers of four places, or of two, or a hair beside it.
@@ -27,7 +28,7 @@ class Pair:
     said: Relation
     amount: float
     similarity: float
-    demand: float
+    required: float
     left_share: float
     right_share: float
     same_host: bool
@@ -78,7 +79,7 @@ def test_evidence(given_pairs: list[Pair]) -> None:
     batches = [sample_texts([pair.left for pair in given_pairs])]
     batches.append(sample_texts([pair.right for pair in given_pairs]))
     rows = np.arange(said.size, dtype=np.int32)
-    found = evidence(
+    found = evidence_of(
         said, Measured(**columns), batches, Places(0 * rows, rows), Places(0 * rows + 1, rows)
     )
     assert found.to_pylist() == [evidence_json(plain_evidence(pair)) for pair in given_pairs]
@@ -104,7 +105,7 @@ def plain_evidence(pair: Pair) -> dict[str, object]:
         "why": plain_why(pair),
         "left_share": round(pair.left_share, 4),
         "right_share": round(pair.right_share, 4),
-        "demand": round(pair.demand, 4),
+        "required_similarity": round(pair.required, 4),
         "same_host": pair.same_host,
         **({} if pair.same_title is None else {"same_title": pair.same_title}),
         **{name: text for name, text in examples.items() if text},
@@ -122,7 +123,7 @@ def plain_why(pair: Pair) -> str:
         True: " of two pages with a title of their own",
         False: " of two pages with two titles on one host",
     }
-    asked = f"{pair.demand:.0%} asked{of_whom[pair.same_title]}"
+    asked = f"{pair.required:.0%} asked{of_whom[pair.same_title]}"
     if pair.said is Relation.NEAR:
         return f"{shared}, {pair.similarity:.0%} together; {asked}"
     return f"{shared}, {pair.similarity:.0%} together: less than the {asked}"

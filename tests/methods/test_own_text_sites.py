@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.local.survey import survey_of
-from neardup.methods.base import Survey
+from neardup.local.features import survey_batch
+from neardup.methods.base import SurveyResults
 from neardup.model import Region, Relation, Verdict
+from neardup.text.sites import LineCounts, Survey
 from own_text_pages import METHOD, WORDS, article, form, judged, on_site, pair_in
 from page_batches import page_batch
 
@@ -23,7 +24,7 @@ def test_two_pages_from_one_form_are_near_only_on_different_hosts() -> None:
     assert elsewhere.relation is Relation.NEAR
     assert sisters.relation is Relation.OVERLAP
     assert sisters.similarity == elsewhere.similarity
-    assert sisters.evidence["demand"] > elsewhere.evidence["demand"]
+    assert sisters.evidence["required_similarity"] > elsewhere.evidence["required_similarity"]
     assert "of two pages on one host" in sisters.evidence["why"]
 
 
@@ -50,10 +51,10 @@ def test_what_a_host_repeats_does_not_count() -> None:
     template = article(9, 6)
     texts = [*on_site([article(seed, 3) for seed in range(10)], template), "\n".join(article(3, 3))]
     pages = page_batch(texts, host=["a"] * 10 + ["b"])
-    survey = survey_of(METHOD, pages)
-    assert pair_in(pages, 0, 1, None).evidence["left_share"] > 0.5
+    survey = survey_batch(METHOD, pages)
+    assert pair_in(pages, 0, 1).evidence["left_share"] > 0.5
     assert pair_in(pages, 0, 1, survey).relation is Relation.DIFFERENT
-    assert pair_in(pages, 3, 10, None).relation is Relation.CONTAINS
+    assert pair_in(pages, 3, 10).relation is Relation.CONTAINS
     assert pair_in(pages, 3, 10, survey).relation is Relation.SAME
 
 
@@ -61,9 +62,9 @@ def test_copies_on_one_host_are_no_template() -> None:
     template = article(9, 6)
     copies, others = [article(1)] * 10, [article(seed) for seed in range(20, 30)]
     pages = page_batch(on_site([*copies, *others], template), host=["a"] * 20)
-    survey = survey_of(METHOD, pages)
+    survey = survey_batch(METHOD, pages)
     assert pair_in(pages, 0, 9, survey).relation is Relation.SAME
-    copied, alone = METHOD.features(pages, survey)["amount"].to_numpy()[[0, -1]]
+    copied, alone = METHOD.describe(pages, survey)["amount"].to_numpy()[[0, -1]]
     own = 8 * 3 * 14 * 2  # paragraphs, sentences, words, units
     assert alone == pytest.approx(own, rel=0.01)
     assert copied == pytest.approx(own * (1 + 12 / 8 / 8), rel=0.01)  # 12 lines at (10 / 20) ** 3
@@ -77,7 +78,7 @@ def test_versions_on_one_host_are_no_template_to_each_other(changed: int) -> Non
     versions = [article(1), article(1)[: 8 - changed] + article(2)[:changed]]
     others = [article(seed) for seed in range(20, 90)]
     pages = page_batch(on_site([*versions, *others], template), host=["a"] * 72)
-    verdict = pair_in(pages, 0, 1, survey_of(METHOD, pages))
+    verdict = pair_in(pages, 0, 1, survey_batch(METHOD, pages))
     assert verdict.relation in (Relation.SAME, Relation.NEAR)
     assert verdict.similarity == pytest.approx(1 - changed / 8, abs=0.02)
 
@@ -86,10 +87,10 @@ def test_versions_on_one_host_are_no_template_to_each_other(changed: int) -> Non
 def test_no_page_loses_all_its_text(counts: list[int], data: st.DataObject) -> None:
     """Whatever a site is said to repeat."""
     pages = page_batch(["\n".join(article(1))], host=["a"])
-    keys = np.sort(METHOD.survey(pages)["key"].to_numpy())
+    keys = np.sort(LineCounts(8).count(pages)["key"].to_numpy())
     chosen = [data.draw(st.sampled_from(counts)) for _ in keys]
     survey = Survey(10**6, keys, np.array(chosen, np.int64))
-    found = METHOD.features(pages, survey)
+    found = METHOD.describe(pages, SurveyResults(sites=survey))
     assert found["mass"].to_pylist()[0] > 0
     assert METHOD.decidable(found).to_pylist() == [True]
 
@@ -98,7 +99,7 @@ def test_a_page_of_nothing_but_template_keeps_it() -> None:
     template = article(9, 6)
     texts = on_site([[], *(article(seed) for seed in range(9))], template)
     pages = page_batch(texts, host=["a"] * 10)
-    found = METHOD.features(pages, survey_of(METHOD, pages))
+    found = METHOD.describe(pages, survey_batch(METHOD, pages))
     assert METHOD.decidable(found).to_pylist() == [True] * 10
     assert found["samples"].to_pylist()[0]
 
@@ -109,7 +110,7 @@ def test_a_page_of_nothing_but_template_keeps_it() -> None:
 def titled(one: str, other: str, hosts: Sequence[str] = ("a", "a")) -> Verdict:
     """Two pages of nine tenths the same text, with nothing known of their site."""
     texts = ["\n".join(article(1, 9) + article(seed, 1)) for seed in (2, 3)]
-    return pair_in(page_batch(texts, host=list(hosts), title=[one, other]), 0, 1, None)
+    return pair_in(page_batch(texts, host=list(hosts), title=[one, other]), 0, 1)
 
 
 def test_two_titles_on_one_host_are_two_pages_unless_hardly_anything_differs() -> None:
@@ -144,7 +145,7 @@ def test_a_title_that_few_pages_of_a_host_have_is_the_pages(with_title: int, rel
     texts = on_site([*versions, *(article(seed) for seed in range(20, 90))], article(9, 6))
     titles = ["How to insert a row"] * with_title + [f"About {word}" for word in WORDS * 3]
     pages = page_batch(texts, host=["a"] * 72, title=titles[:72])
-    verdict = pair_in(pages, 0, 1, survey_of(METHOD, pages))
+    verdict = pair_in(pages, 0, 1, survey_batch(METHOD, pages))
     assert verdict.similarity == pytest.approx(0.75, abs=0.02)
     assert verdict.relation == relation
     assert verdict.evidence.get("same_title") is (True if relation == "near" else None)
@@ -173,8 +174,8 @@ def test_a_host_with_one_page_learns_from_pages_with_the_same_furniture() -> Non
     menu = [f"Section {word}" for word in WORDS[:12]]
     rows = [themed(number, article(number, 2), menu) for number in range(10)]
     pages = batch_of([*rows, themed(20, article(3, 2), [])])
-    survey = survey_of(METHOD, pages)
-    assert pair_in(pages, 0, 1, None).relation is Relation.OVERLAP  # the notice
+    survey = survey_batch(METHOD, pages)
+    assert pair_in(pages, 0, 1).relation is Relation.OVERLAP  # the notice
     assert pair_in(pages, 0, 1, survey).relation is Relation.DIFFERENT
     assert pair_in(pages, 3, 10, survey).relation is not Relation.DIFFERENT
 
@@ -182,7 +183,7 @@ def test_a_host_with_one_page_learns_from_pages_with_the_same_furniture() -> Non
 def test_a_few_links_in_common_make_no_site() -> None:
     menu = [f"Section {word}" for word in WORDS[: METHOD.options.furniture - 1]]
     pages = batch_of([themed(number, article(number, 2), menu) for number in range(10)])
-    assert pair_in(pages, 0, 1, survey_of(METHOD, pages)).relation is Relation.OVERLAP
+    assert pair_in(pages, 0, 1, survey_batch(METHOD, pages)).relation is Relation.OVERLAP
 
 
 def test_menus_footers_and_links_hardly_count() -> None:
@@ -196,4 +197,4 @@ def test_menus_footers_and_links_hardly_count() -> None:
         }
         for number, menu in enumerate(menus)
     ]
-    assert pair_in(batch_of(rows), 0, 1, None).relation is Relation.NEAR
+    assert pair_in(batch_of(rows), 0, 1).relation is Relation.NEAR

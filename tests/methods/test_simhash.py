@@ -46,7 +46,7 @@ def near_values(draw: st.DrawFn) -> list[int]:
 
 def test_every_bit_is_the_vote_of_the_words_by_their_counts() -> None:
     text = "tea tea milk"
-    features = method(minimum_tokens=1).features(page_batch([text]))
+    features = method(minimum_tokens=1).describe(page_batch([text]))
     votes = [mix(token_hash(word)) for word in text.split()]
     assert features["fingerprint"].to_pylist() == [plain_simhash(votes)]
     assert plain_simhash(votes) == votes[0]  # two votes of three: tea alone decides
@@ -56,7 +56,7 @@ def test_a_small_edit_moves_few_bits_and_another_text_half_of_them() -> None:
     edited = [*WORDS[:200], "changed", *WORDS[201:]]
     other = [word + "x" for word in WORDS]
     texts = [" ".join(words) for words in (WORDS, edited, other)]
-    features = method().features(page_batch(texts))
+    features = method().describe(page_batch(texts))
     near = judge_one(method(), features.slice(0, 1), features.slice(1, 1))
     far = judge_one(method(), features.slice(0, 1), features.slice(2, 1))
     assert near.relation is Relation.NEAR
@@ -76,7 +76,7 @@ def test_verdicts_by_hand() -> None:
 
 @given(near_values(), st.integers(0, 7))
 def test_candidates_are_all_pairs_within_k(values: list[int], k: int) -> None:
-    found = pair_set(method(k=k).candidates(pa.Table.from_batches([rows(values)])))
+    found = pair_set(method(k=k).search(pa.Table.from_batches([rows(values)])))
     assert found == set(plain_hamming.pairs_within(values, k))
 
 
@@ -95,8 +95,8 @@ def test_the_default_keys_are_the_twenty_tables_of_the_paper() -> None:
 
 def test_undecided_pages_are_in_no_pair_though_their_fingerprints_are_equal() -> None:
     table = pa.Table.from_batches([rows([5, 5], tokens=3)])
-    assert method().candidates(table).num_rows == 0
-    assert method(minimum_tokens=1).candidates(table).num_rows == 1
+    assert method().search(table).num_rows == 0
+    assert method(minimum_tokens=1).search(table).num_rows == 1
 
 
 @pytest.mark.parametrize("k", [-1, 8])
@@ -113,4 +113,4 @@ def test_a_hundred_thousand_values_with_planted_neighbours() -> None:
         bits = random.choice(64, i % 5, replace=False)
         values[2 * i + 1] = values[2 * i] ^ np.uint64(sum(1 << int(bit) for bit in bits))
     batch = rows([int(value) for value in values])
-    assert pair_set(method().candidates(pa.Table.from_batches([batch]))) == planted
+    assert pair_set(method().search(pa.Table.from_batches([batch]))) == planted

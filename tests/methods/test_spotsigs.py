@@ -50,7 +50,7 @@ def signatures(spots: list[str]) -> list[int]:
 
 
 def spots_of(chosen: SpotSigs, text: str, script: str = "Latn") -> list[int]:
-    features = chosen.features(page_batch([text], script=[script]))
+    features = chosen.describe(page_batch([text], script=[script]))
     found: list[int] = features["spots"].to_pylist()[0]
     return found
 
@@ -92,13 +92,13 @@ def test_chinese_spots_follow_function_characters() -> None:
 
 def test_navigation_has_no_spots() -> None:
     menu = "Home News Sport Weather Contact Search Login Register Help Imprint"
-    features = method().features(page_batch([menu], script=["Latn"]))
+    features = method().describe(page_batch([menu], script=["Latn"]))
     assert method().decidable(features).to_pylist() == [False]
 
 
 def test_other_languages_take_their_stop_words() -> None:
     text = "Der Hafen ist geschlossen und das Eis wartet"
-    features = method(minimum_spots=1).features(page_batch([text], language=["de"]))
+    features = method(minimum_spots=1).describe(page_batch([text], language=["de"]))
     assert len(features["spots"].to_pylist()[0]) > 0
 
 
@@ -125,7 +125,7 @@ def test_candidates_miss_no_pair_over_tau(spots: list[list[int]], tau: float) ->
     near = {
         (i, j) for (i, a), (j, b) in combinations(enumerate(sets), 2) if resemblance(a, b) >= tau
     }
-    assert near <= pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    assert near <= pair_set(chosen.search(pa.Table.from_batches([features])))
     keys = chosen.keys(features).to_pylist()
     of = [{each["key"] for each in keys if each["row"] == row} for row in range(len(sets))]
     assert all(of[i] & of[j] for i, j in near)

@@ -43,7 +43,7 @@ def verdict(one: list[int], two: list[int]) -> Verdict:
 
 
 def test_a_super_shingle_is_a_hash_of_fourteen_samples() -> None:
-    features = method().features(page_batch([" ".join(WORDS)]))
+    features = method().describe(page_batch([" ".join(WORDS)]))
     shingles = shingle_hashes([token_hash(word) for word in WORDS], 5)
     samples = plain.permutations(shingles, 84)
     assert features["supershingles"].to_pylist() == [plain.group_hashes(samples, 14)]
@@ -73,7 +73,7 @@ def test_sharing_a_megashingle_is_the_verdict(one: list[int], two: list[int]) ->
 def test_an_edit_of_one_word_in_a_long_page_is_near() -> None:
     long = [f"word{number}" for number in range(2_000)]
     edited = [*long[:1_000], "changed", *long[1_001:]]
-    features = method().features(page_batch([" ".join(long), " ".join(edited)]))
+    features = method().describe(page_batch([" ".join(long), " ".join(edited)]))
     assert judge_one(method(), features.slice(0, 1), features.slice(1, 1)).relation is Relation.NEAR
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neardup.config import build_options
 from neardup.errors import UsageError
-from neardup.methods.base import ProposesCandidates
+from neardup.methods.base import OwnSearch
 from neardup.methods.two_phase import TwoPhase, TwoPhaseOptions, every_kth, fingerprints
 from neardup.model import Relation
 from neardup.text.keywords import distinct_hashes
@@ -88,7 +88,7 @@ def test_differing_bits_are_2_13_and_9_and_only_wp1_is_duplicated() -> None:
 
 def test_candidates_of_the_worked_example() -> None:
     features = pa.Table.from_batches([printed_features((*STORED, "new"))])
-    assert pair_set(paper(AsPrinted).candidates(features)) == {(0, 3)}
+    assert pair_set(paper(AsPrinted).search(features)) == {(0, 3)}
 
 
 # Level 1
@@ -184,7 +184,7 @@ def test_features_of_pages() -> None:
         anchors=[3, 0],
         sentences=[1, 1],
     )
-    features = method(k=1).features(pages)
+    features = method(k=1).describe(pages)
     assert features["keyphrases"].to_pylist() == [
         ["engin", "mine", "data"],
         ["搜索引擎", "北京", "发布"],
@@ -196,18 +196,18 @@ def test_features_of_pages() -> None:
         1,
     ]
     assert [
-        row for at in range(2) for row in method(k=1).features(pages.slice(at, 1)).to_pylist()
+        row for at in range(2) for row in method(k=1).describe(pages.slice(at, 1)).to_pylist()
     ] == (features.to_pylist())
 
 
 def test_a_page_with_enough_text_duplicates_itself() -> None:
-    features = method().features(page_batch([ARTICLE], script=["Latn"]))
+    features = method().describe(page_batch([ARTICLE], script=["Latn"]))
     found = judge_one(method(), features, features)
     assert (found.relation, found.similarity) == (Relation.NEAR, 1.0)
 
 
 def test_a_page_without_keyphrases_is_undecided_even_against_itself() -> None:
-    features = paper().features(page_batch(["One two of the five."], script=["Latn"]))
+    features = paper().describe(page_batch(["One two of the five."], script=["Latn"]))
     assert paper().decidable(features).to_pylist() == [False]
     found = judge_one(paper(), features, features)
     assert (found.relation, found.similarity) == (Relation.UNDECIDED, None)
@@ -217,7 +217,7 @@ def test_a_page_without_keyphrases_is_undecided_even_against_itself() -> None:
 def test_too_many_pages_are_refused_in_words() -> None:
     features = pa.Table.from_batches([printed_features(STORED)])
     with pytest.raises(UsageError, match="3 pages are more than its maximum_pages of 2"):
-        method(maximum_pages=2, minimum_keyphrases=1).candidates(features)
+        method(maximum_pages=2, minimum_keyphrases=1).search(features)
 
 
 rows = st.fixed_dictionaries(
@@ -234,9 +234,9 @@ def test_candidates_and_keys_lose_no_duplicate(
     drawn: list[dict[str, object]], kind: str, bits: int
 ) -> None:
     chosen = method(fingerprint=kind, bits=bits, minimum_keyphrases=1)
-    assert isinstance(chosen, ProposesCandidates)
+    assert isinstance(chosen.candidate_source, OwnSearch)
     features = pa.RecordBatch.from_pylist(drawn, chosen.feature_schema)
-    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     keys = chosen.keys(features)
     of_row: dict[int, set[int]] = {row: set() for row in range(len(drawn))}
     for row, key in zip(keys["row"].to_pylist(), keys["key"].to_pylist(), strict=True):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from neardup.config import build_options
 from neardup.errors import UsageError
-from neardup.methods.base import ProposesCandidates, Survey, Surveys
+from neardup.methods.base import OwnSearch, SurveyResults
 from neardup.methods.word_table import (
     WordTable,
     WordTableOptions,
@@ -23,6 +23,7 @@ from neardup.methods.word_table import (
 )
 from neardup.model import Relation, Verdict
 from neardup.text.keywords import keywords, word_hashes
+from neardup.text.sites import Survey
 from page_batches import judge_one, page_batch, pair_set
 
 # D1, "Cricket Rules": what step 2 of section 4 gives as its keywords.
@@ -196,7 +197,7 @@ def test_too_few_words_are_undecided_even_against_themselves() -> None:
     found = verdict("ant bee", "ant bee", method())
     assert (found.relation, found.similarity) == (Relation.UNDECIDED, None)
     assert method().keys(rows("ant bee")).num_rows == 0
-    assert method().candidates(pa.Table.from_batches([rows("ant bee", "ant bee")])).num_rows == 0
+    assert method().search(pa.Table.from_batches([rows("ant bee", "ant bee")])).num_rows == 0
 
 
 # The average as threshold
@@ -214,7 +215,8 @@ def surveyed(chosen: WordTable, pages: pa.RecordBatch) -> Survey:
 
 def test_average_is_over_all_pairs_of_the_sample() -> None:
     chosen = method(threshold="average", minimum_share=0, minimum_words=1)
-    assert isinstance(chosen, Surveys)
+    assert chosen.surveys is chosen
+    assert method().surveys is None
     survey = surveyed(chosen, page_batch(PAGES))
     features = rows(*PAGES)
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
@@ -228,14 +230,14 @@ def test_average_is_over_all_pairs_of_the_sample() -> None:
 def test_what_is_below_the_average_is_near() -> None:
     chosen = method(threshold="average", minimum_share=0, minimum_words=1)
     pages = page_batch(PAGES)
-    features = chosen.features(pages, surveyed(chosen, pages))
+    features = chosen.describe(pages, SurveyResults(corpus=surveyed(chosen, pages)))
     average = features["average"][0].as_py()
     for i in range(4):
         for j in range(i + 1, 4):
             found = judge_one(chosen, features.slice(i, 1), features.slice(j, 1))
             below = found.evidence["sm"] < average
             assert (found.relation in (Relation.SAME, Relation.NEAR)) == below
-    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     assert (0, 1) in proposed
     assert (1, 2) not in proposed
 
@@ -253,7 +255,7 @@ def test_average_takes_the_same_sample_in_any_batches() -> None:
 
 def test_average_needs_a_survey_and_printed_takes_none() -> None:
     with pytest.raises(UsageError, match="needs a survey"):
-        method(threshold="average").features(page_batch(PAGES))
+        method(threshold="average").describe(page_batch(PAGES))
     assert method().survey(page_batch(PAGES)).num_rows == 0
 
 
@@ -263,16 +265,16 @@ def test_average_needs_a_survey_and_printed_takes_none() -> None:
 def test_features_do_not_depend_on_the_batch() -> None:
     texts = [D1_TEXT, "", "搜索引擎发布了新的搜索引擎。", "Épée 3d épée"]
     pages = page_batch(texts, script=["Latn", "", "Hani", "Latn"])
-    whole = method().features(pages).to_pylist()
+    whole = method().describe(pages).to_pylist()
     assert whole == [
-        row for at in range(4) for row in method().features(pages.slice(at, 1)).to_pylist()
+        row for at in range(4) for row in method().describe(pages.slice(at, 1)).to_pylist()
     ]
 
 
 def test_too_many_pages_are_refused_in_words() -> None:
     features = pa.Table.from_batches([rows("ant", "bee", "cat")])
     with pytest.raises(UsageError, match="3 pages are more than its maximum_pages of 2"):
-        method(maximum_pages=2, minimum_words=1).candidates(features)
+        method(maximum_pages=2, minimum_words=1).search(features)
 
 
 words = st.sampled_from(["ab", "be", "cat", "dog", "yak", "zoo", "茶", "3d"])
@@ -284,9 +286,9 @@ def test_candidates_are_what_judging_every_pair_finds(
     drawn: list[list[str]], share: float, slight: bool
 ) -> None:
     chosen = method(minimum_share=share, minimum_words=2, slight_pairs=slight)
-    assert isinstance(chosen, ProposesCandidates)
+    assert isinstance(chosen.candidate_source, OwnSearch)
     features = rows(*(" ".join(words) for words in drawn))
-    proposed = pair_set(chosen.candidates(pa.Table.from_batches([features])))
+    proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     wanted = {Relation.SAME, Relation.NEAR} | ({Relation.OVERLAP} if slight else set())
     for left in range(len(drawn)):
         for right in range(left + 1, len(drawn)):

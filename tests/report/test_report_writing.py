@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from neardup import dedup
-from neardup.local.runs import dedup as dedup_without_report
-from neardup.report import recluster
+from neardup import dedup, recluster
+from neardup.local.corpus import NO_PAGE
 from neardup.report.findings import ROOM, Room, pairs_of_clusters
 from neardup.report.listing import LONGEST_TEXT
 from report_runs import Given, Judgement, handmade_run
@@ -86,17 +85,20 @@ def test_the_summary_has_the_seconds_of_the_report(tmp_path: Path) -> None:
 
 def test_the_engine_alone_writes_no_report(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
-    result = dedup_without_report(str(source), tmp_path / "out", method="exact")
+    result = dedup(str(source), tmp_path / "out", method="exact", report=False)
     assert not (result.folder / "report.html").exists()
 
 
-def test_when_the_report_fails_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_when_the_report_fails_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("no report")
 
+    monkeypatch.setattr("neardup.api.write_report", fail)
     source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
     with pytest.raises(RuntimeError, match="no report"):
-        dedup(str(source), tmp_path / "out", method="exact", finish=fail)
+        dedup(str(source), tmp_path / "out", method="exact")
     assert [path.name for path in tmp_path.iterdir()] == ["pages.jsonl"]
 
 
@@ -181,8 +183,9 @@ def test_every_large_cluster_has_pairs_with_its_kept_page(tmp_path: Path) -> Non
     clusters = [[3, 0, 1, 2], [4, 5]]
     pairs = [Judgement(a, b) for a in range(4) for b in range(a + 1, 4)] + [Judgement(4, 5)]
     run = handmade_run(tmp_path, pages(6), pairs, clusters)
-    chosen = pairs_of_clusters(run.judged, run.clustering, run.judged.left * 0, ROOM)
-    found = [(int(run.judged.left[pair]), int(run.judged.right[pair])) for pair in chosen]
+    judged = run.outcome.judged
+    chosen = pairs_of_clusters(judged, run.outcome, judged.left * 0, ROOM)
+    found = [(int(judged.left[pair]), int(judged.right[pair])) for pair in chosen]
     assert found == [(0, 3), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2), (4, 5)]
 
 
@@ -242,5 +245,5 @@ def test_cluster_sizes_are_counted_in_classes(tmp_path: Path) -> None:
 
 def test_a_page_of_an_earlier_run_has_no_text_to_show(tmp_path: Path) -> None:
     run = handmade_run(tmp_path, pages(2), [Judgement(0, 1)], [[0, 1]])
-    run.spilled.numbers[0][1] = -1  # not among the pages read in this run
+    run.outcome.corpus.parts[0].numbers[1] = NO_PAGE  # not among the pages read in this run
     assert data_of(run.report())["pairs"][0]["rows"] is None

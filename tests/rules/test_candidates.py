@@ -17,7 +17,7 @@ from neardup.rules.candidates import (
     pairs_sharing_keys,
     pairs_with_first,
     unpacked,
-    without_most_chance_pairs,
+    without_most_single_key_pairs,
 )
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
@@ -92,14 +92,14 @@ def test_shared_keys_of_a_pair_are_added_up(found: list[tuple[int, int, int]]) -
 def test_a_page_is_in_few_pairs_by_chance_and_in_all_others() -> None:
     left, right = (side.ravel() for side in np.triu_indices(40, 1))
     shared = np.where((left + right) % 5 == 0, 3, 1)
-    found = without_most_chance_pairs(left, right, shared, 2)
+    found = without_most_single_key_pairs(left, right, shared, 2)
     pairs = set(zip(*(side.tolist() for side in found), strict=True))
     many = {(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True) if (a + b) % 5 == 0}
     assert many < pairs
     few = pairs - many
     assert max(Counter(a for a, _ in few).values()) == 2
     assert max(Counter(b for _, b in few).values()) == 2
-    far = without_most_chance_pairs(left + 10_000_000, right + 10_000_000, shared, 2)
+    far = without_most_single_key_pairs(left + 10_000_000, right + 10_000_000, shared, 2)
     assert len(far[0]) < left.size
-    everything = without_most_chance_pairs(left, right, shared, 40)
+    everything = without_most_single_key_pairs(left, right, shared, 40)
     assert np.array_equal(everything, (left, right))

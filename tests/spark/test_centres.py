@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.arrays import FeatureRows
+from neardup.methods.base import NOTHING_SURVEYED, Joining, Method, SurveyResults, verdicts
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.schemas import KEYS
@@ -36,14 +37,17 @@ class OnALine(Method):
     """Pages are places on a line; near is what is within reach."""
 
     name = "on-a-line"
+    joining = Joining.CENTRES
     Options = NoOptions
 
     @property
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("at", pa.float64()), ("host", pa.uint64())])
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        raise NotImplementedError
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        raise AssertionError("the features are there already")
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pa.array(np.ones(features.num_rows, bool))
@@ -51,14 +55,22 @@ class OnALine(Method):
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], KEYS)
 
-    def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
+    def same_host_group(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
         return np.asarray(features["host"].to_numpy(), np.uint64)
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        apart = np.abs(left["at"].to_numpy() - right["at"].to_numpy())
-        hosts = left["host"].to_numpy(), right["host"].to_numpy()
-        sisters = (hosts[0] == hosts[1]) & (hosts[0] > 0)
-        near = apart <= np.where(sisters, REACH / 2, REACH)
+    def judge(
+        self,
+        rows: FeatureRows,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        *,
+        evidence: bool = True,
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        apart = np.abs(ours["at"].to_numpy() - theirs["at"].to_numpy())
+        hosts = ours["host"].to_numpy(), theirs["host"].to_numpy()
+        same_host = (hosts[0] == hosts[1]) & (hosts[0] > 0)
+        near = apart <= np.where(same_host, REACH / 2, REACH)
         return verdicts(
             [Relation.NEAR if each else Relation.DIFFERENT for each in near.tolist()],
             (1 - apart / 10).tolist(),
@@ -77,7 +89,7 @@ def line(seed: int, count: int) -> pa.RecordBatch:
 def verified(method: OnALine, places: pa.RecordBatch) -> tuple[Rows, Rows, NDArray[np.float64]]:
     """Most of the pairs that are near."""
     left, right = np.triu_indices(places.num_rows, 1)
-    told = method.judge(places.take(pa.array(left)), places.take(pa.array(right)))
+    told = method.judge(FeatureRows.of(places), left, right)
     near = told["relation"].to_numpy(zero_copy_only=False) == "near"
     near &= np.random.default_rng(1).random(left.size) < 0.8
     return left[near], right[near], told["similarity"].to_numpy()[near]
@@ -90,16 +102,16 @@ def test_the_same_clusters(
     """In one task each, and with a component too large for that."""
     method, places = OnALine(), line(seed, count)
     left, right, similarity = verified(method, places)
-    sisters = method.sisters(places)
+    groups = method.same_host_group(places)
 
     def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
-        told = method.judge(places.take(pa.array(one)), places.take(pa.array(other)))
+        told = method.judge(FeatureRows.of(places), one, other)
         near = told["relation"].to_numpy(zero_copy_only=False) == "near"
         return np.where(near, told["similarity"].to_numpy(), APART)
 
     # Numbers with gaps: a run's components are some pages of many.
     numbers = np.arange(places.num_rows) * 37 + 5
-    expected = centred_clusters(sisters, left, right, similarity, closeness, numbers)
+    expected = centred_clusters(groups, left, right, similarity, closeness, numbers)
 
     features = spark.createDataFrame(
         [
@@ -108,7 +120,7 @@ def test_the_same_clusters(
                 numbers, places["at"].to_pylist(), places["host"].to_pylist(), strict=True
             )
         ],
-        "number long, features struct<at: double, host: bigint>, sister long",
+        "number long, features struct<at: double, host: bigint>, same_host_group long",
     )
     edges = spark.createDataFrame(
         [

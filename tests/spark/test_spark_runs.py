@@ -13,9 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from archive_bytes import http, record
+from neardup import api
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.evaluation.synth import synth
-from neardup.local import result, runs
+from neardup.local import result
 from neardup.model import RawPage, Source
 from neardup.pages.writers import writer_for
 from neardup.schemas import FORMAT
@@ -66,7 +67,7 @@ def write_every_form(folder: Path) -> None:
 
 def test_every_form_of_input(spark: SparkSession, tmp_path: Path) -> None:
     write_every_form(tmp_path / "in")
-    here = answer(runs.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
+    here = answer(api.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
     there = answer(dedup(str(tmp_path / "in"), tmp_path / "spark", method="exact"))
     assert there == here
     assert here["skipped_by_reason"]["unresolved-revisit"] == 1
@@ -77,7 +78,7 @@ def test_paths_that_spark_opens(spark: SparkSession, tmp_path: Path) -> None:
     write_every_form(tmp_path / "in")
     for name in ("rows.parquet", "again.warc"):
         (tmp_path / "in" / name).unlink()
-    here = answer(runs.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
+    here = answer(api.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
     there = answer(dedup(f"file:{tmp_path}/in", tmp_path / "spark", method="exact"))
     assert [row["id"] for row in there["pages"]] == [row["id"] for row in here["pages"]]
     assert there["pairs"] == here["pairs"]
@@ -112,7 +113,7 @@ def halves(folder: Path) -> list[Path]:
 def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: Path) -> None:
     first, second = map(str, halves(tmp_path))
     answers = []
-    for engine, run in (("local", runs.dedup), ("spark", dedup)):
+    for engine, run in (("local", api.dedup), ("spark", dedup)):
         earlier = tmp_path / f"{engine}-1"
         run(first, earlier)
         answers.append(answer(run(second, tmp_path / engine, against=earlier)))
@@ -126,7 +127,7 @@ def test_an_earlier_result_of_another_kind_is_refused(spark: SparkSession, tmp_p
     pages = str(write_jsonl(tmp_path / "pages.jsonl", sample_records()))
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(pages, tmp_path / "out", against=tmp_path)
-    runs.dedup(pages, tmp_path / "local")
+    api.dedup(pages, tmp_path / "local")
     with pytest.raises(InputError, match="no result of the Spark engine"):
         dedup(pages, tmp_path / "out", against=tmp_path / "local")
     dedup(pages, tmp_path / "spark", method="exact")
@@ -159,7 +160,7 @@ def test_skewed_pages_and_counts_that_no_task_can_hold(
     spark: SparkSession, tmp_path: Path, method: str
 ) -> None:
     pages = str(write_jsonl(tmp_path / "pages.jsonl", skewed()))
-    here = answer(runs.dedup(pages, tmp_path / "local", method=method))
+    here = answer(api.dedup(pages, tmp_path / "local", method=method))
     there = dedup(pages, tmp_path / "spark", method=method, partitions=3, broadcast_counts=0)
     assert answer(there) == here
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from neardup import api
 from neardup.evaluation.synth import synth
-from neardup.local import runs
 from sample_pages import write_jsonl
 from spark_runs import GROUP, answer, need_spark
 
@@ -106,7 +106,7 @@ def test_a_worker_is_killed_in_the_middle(tmp_path: Path) -> None:
     for part in range(4):
         write_jsonl(tmp_path / f"part-{part}.jsonl", records[part::4])
     pages, out = str(tmp_path / "part-*.jsonl"), tmp_path / "out"
-    here = answer(runs.dedup(pages, tmp_path / "local"))
+    here = answer(api.dedup(pages, tmp_path / "local"))
     said = " ".join(f"--conf {name}={value}" for name, value in SETTINGS.items())
     environment = {
         **os.environ,

@@ -1,22 +1,23 @@
-"""The main text of a page: which blocks count."""
+"""The views of a page: which of its lines count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from numpy.typing import NDArray
 
+from neardup.methods.news_clusters.extractor import story_title
 from neardup.model import Block, BlockKind, Region
-from neardup.text.main_text import main_blocks, site_counts, story_title
+from neardup.text.main_text import page_lines
+from neardup.text.sites import BlockCounts, Survey, add_counts
+from neardup.text.views import View, view_pages
 
 LONG = "The committee met for three hours and left without a single decision"
 
 
 def pages(*each: Sequence[Block]) -> pa.RecordBatch:
-    """The columns that `main_blocks` reads."""
+    """The columns that a view reads."""
     return pa.record_batch(
         {
             "text": pa.array(
@@ -34,6 +35,28 @@ def pages(*each: Sequence[Block]) -> pa.RecordBatch:
 _LIST = pa.list_(pa.uint8())
 
 
+def main_text(batch: pa.RecordBatch) -> list[list[str]]:
+    """The lines that the view `main` leaves."""
+    viewed = view_pages(batch, View.MAIN, None)
+    assert viewed["text"].to_pylist() == [
+        "\n".join(each) for each in page_lines(viewed).to_pylist()
+    ]
+    return list(page_lines(viewed).to_pylist())
+
+
+def test_the_whole_page_is_every_line() -> None:
+    batch = pages([Block("One."), Block("two", region=Region.NAV)])
+    assert view_pages(batch, View.WHOLE, None) is batch
+
+
+def test_columns_run_along_the_lines_that_are_left() -> None:
+    blocks = [Block("Menu"), Block(LONG, BlockKind.QUOTE, Region.MAIN, 0.25)]
+    viewed = view_pages(pages(blocks), View.MAIN, None)
+    assert viewed["kinds"].to_pylist() == [[BlockKind.QUOTE]]
+    assert viewed["regions"].to_pylist() == [[Region.MAIN]]
+    assert viewed["link_shares"].to_pylist() == [[0.25]]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -48,42 +71,42 @@ _LIST = pa.list_(pa.uint8())
     ],
 )
 def test_told_blocks_count(text: str) -> None:
-    assert main_blocks(pages([Block(text)])).to_pylist() == [[text]]
+    assert main_text(pages([Block(text)])) == [[text]]
 
 
 @pytest.mark.parametrize("text", ["Sign in", "首页", "Sports", "", "3.5", "Read more:"])
 def test_short_blocks_that_are_no_sentence_do_not(text: str) -> None:
-    assert main_blocks(pages([Block(text)])).to_pylist() == [[]]
+    assert main_text(pages([Block(text)])) == [[]]
 
 
 @pytest.mark.parametrize("region", [Region.HEADER, Region.NAV, Region.ASIDE, Region.FOOTER])
 def test_blocks_outside_the_body_do_not(region: Region) -> None:
-    assert main_blocks(pages([Block(LONG, region=region)])).to_pylist() == [[]]
+    assert main_text(pages([Block(LONG, region=region)])) == [[]]
 
 
 @pytest.mark.parametrize("region", [Region.BODY, Region.MAIN])
 def test_blocks_of_the_body_do(region: Region) -> None:
-    assert main_blocks(pages([Block(LONG, region=region)])).to_pylist() == [[LONG]]
+    assert main_text(pages([Block(LONG, region=region)])) == [[LONG]]
 
 
 def test_half_links_do_not() -> None:
     blocks = [Block(LONG, link_share=0.5), Block(LONG, link_share=0.49)]
-    assert main_blocks(pages(blocks)).to_pylist() == [[LONG]]
+    assert main_text(pages(blocks)) == [[LONG]]
 
 
 def test_controls_do_not() -> None:
-    assert main_blocks(pages([Block(LONG, BlockKind.CONTROL)])).to_pylist() == [[]]
+    assert main_text(pages([Block(LONG, BlockKind.CONTROL)])) == [[]]
 
 
 def test_pages_keep_their_own_blocks_and_their_order() -> None:
     batch = pages([], [Block("One."), Block("two"), Block("Three.")], [], [Block("Four.")], [])
     expected = [[], ["One.", "Three."], [], ["Four."], []]
-    assert main_blocks(batch).to_pylist() == expected
-    assert main_blocks(batch.slice(1, 3)).to_pylist() == expected[1:4]
+    assert main_text(batch) == expected
+    assert main_text(batch.slice(1, 3)) == expected[1:4]
 
 
 def test_no_pages() -> None:
-    assert main_blocks(pages()).to_pylist() == []
+    assert main_text(pages()) == []
 
 
 OWN = ["Rain fell on Monday.", "Snow fell on Tuesday.", "Hail fell on Friday.", "Fog came."]
@@ -95,17 +118,10 @@ def surveyed(titles: Sequence[str], hosts: Sequence[str]) -> list[list[str]]:
     lines = [[Block(own), Block(SHARED), Block(SHARED)] for own in OWN[: len(titles)]]
     batch = pages(*lines)
     batch = batch.append_column("title", pa.array(titles)).append_column("host", pa.array(hosts))
-    # In two parts, added up: what an engine does.
-    parts = [site_counts(batch.slice(0, 2)), site_counts(batch.slice(2))]
-    known: dict[int, int] = {}
-    for part in parts:
-        for key, number in zip(part["key"].to_pylist(), part["count"].to_pylist(), strict=True):
-            known[key] = known.get(key, 0) + number
-
-    def count(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        return np.array([known[key] for key in keys.tolist()], np.int64)
-
-    return list(main_blocks(batch, count).to_pylist())
+    # In two parts, added up, as an engine counts.
+    parts = [BlockCounts().count(each) for each in (batch.slice(0, 2), batch.slice(2))]
+    survey = Survey.from_counts(len(lines), [add_counts(parts)])
+    return list(page_lines(view_pages(batch, View.OWN, survey)).to_pylist())
 
 
 def test_blocks_of_the_site_do_not_count() -> None:

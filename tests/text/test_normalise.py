@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.text.tokens import fold_batch, fold_text, string_buffers
+from neardup.arrays import string_buffers
+from neardup.text.tokens import fold_batch, fold_text
 from unicode_text import texts
 
 

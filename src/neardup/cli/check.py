@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from neardup.cli.options import Assignments, Inputs, Preset
+from neardup.cli.options import Assignments, Inputs, Preset, View
 
 EXAMPLE = (
     "Examples:  [bold]neardup check crawl.warc.gz --store sqlite:///crawl.db[/bold]   "
@@ -39,6 +39,7 @@ def check(
         ),
     ] = None,
     preset: Preset = None,
+    view: View = None,
     set_: Assignments = None,
     no_text: Annotated[
         bool,
@@ -80,6 +81,7 @@ def check(
         method,
         read_assignments(set_ or []),
         preset=preset,
+        view=view,
         keep_text=False if no_text else None,
         create=not dry_run,
     ) as index:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neardup.cli.options import Assignments
+from neardup.cli.options import Assignments, View
 
 if TYPE_CHECKING:
     from neardup.methods.base import Method
@@ -25,6 +25,7 @@ def compare(
     preset: Annotated[
         str, typer.Option(help="'paper' applies the paper's rule as printed, without our guards.")
     ] = "default",
+    view: View = None,
     set_: Assignments = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -32,16 +33,16 @@ def compare(
     from neardup.api import judge_pair, one_page  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import UsageError  # noqa: PLC0415
-    from neardup.methods.base import REGISTRY, make_method, method_class  # noqa: PLC0415
+    from neardup.methods.registry import BUILT_IN, make_method, method_class  # noqa: PLC0415
 
     options = read_assignments(set_ or [])
     if method == "all" and options:
         raise UsageError("--set needs one method: --method NAME")
     pages = one_page(a), one_page(b)
     verdicts: dict[str, Verdict] = {}
-    for name in REGISTRY if method == "all" else [method]:
+    for name in BUILT_IN if method == "all" else [method]:
         has_preset = method != "all" or bool(method_class(name).paper_preset)
-        chosen = make_method(name, options, preset=preset if has_preset else "default")
+        chosen = make_method(name, options, preset=preset if has_preset else "default", view=view)
         verdicts[name] = judge_pair(chosen, *pages)
     if as_json:
         typer.echo(
@@ -81,9 +82,9 @@ def methods(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the methods: name, paper, languages, cost, and options with their defaults."""
-    from neardup.methods.base import REGISTRY, method_class  # noqa: PLC0415 - keeps --help quick
+    from neardup.methods.registry import BUILT_IN, method_class  # noqa: PLC0415 - keeps --help quick
 
-    classes = [method_class(name) for name in REGISTRY]
+    classes = [method_class(name) for name in BUILT_IN]
     if as_json:
         typer.echo(json.dumps([_method_data(cls) for cls in classes], ensure_ascii=False, indent=2))
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from neardup.cli.options import Assignments, Inputs, Preset
+from neardup.cli.options import Assignments, Inputs, Preset, View
 from neardup.errors import UsageError
 
 EXAMPLE = (
@@ -19,6 +19,7 @@ DEFAULTS: Mapping[str, object] = {
     "engine": "local",
     "method": "own-text",
     "preset": "default",
+    "view": None,
     "keep": "longest",
     "contained": False,
     "format": "jsonl",
@@ -49,6 +50,7 @@ def dedup(
         typer.Option(help="Method; see 'neardup methods'. \\[default: own-text]"),
     ] = None,
     preset: Preset = None,
+    view: View = None,
     set_: Assignments = None,
     config: Annotated[
         Path | None,
@@ -121,6 +123,7 @@ def dedup(
         "engine": engine,
         "method": method,
         "preset": preset,
+        "view": view,
         "keep": keep,
         "contained": contained,
         "format": format_,
@@ -139,11 +142,11 @@ def dedup(
         return
     refuse(settings, ONLY_SPARK, "--engine spark")
 
+    from neardup.api import dedup as run  # noqa: PLC0415
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
     from neardup.pages import Limits  # noqa: PLC0415
-    from neardup.report import dedup as run  # noqa: PLC0415
 
     settings["memory"] = parse_size(settings["memory"])
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
@@ -280,9 +283,9 @@ def recluster(
     Pairs that were never candidates cannot join, so a threshold far below the method's own
     finds little more.
     """
+    from neardup.api import recluster as run  # noqa: PLC0415
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
-    from neardup.report import recluster as run  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = run(
@@ -305,9 +308,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="Result directory.")] = Path("demo-output"),
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
+    from neardup.api import dedup  # noqa: PLC0415
     from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
-    from neardup.report import dedup  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = dedup(str(DEMO_PAGES), out, progress=progress)

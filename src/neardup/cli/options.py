@@ -18,6 +18,13 @@ Preset = Annotated[
     str | None,
     typer.Option(help="'paper' applies the paper's rule as printed, without our guards."),
 ]
+View = Annotated[
+    str | None,
+    typer.Option(
+        help="Which text of a page counts: whole, main (without menus and links) or own (without "
+        "what its site repeats). [default: what suits the method]"
+    ),
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set an option of the method; repeatable."),

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from neardup.local.estimate import estimate
 from neardup.local.result import Result
-from neardup.methods.base import make_method
+from neardup.methods.registry import make_method
 from neardup.pages import Limits
 
 
@@ -25,7 +25,9 @@ def show_needs(
     options: Mapping[str, object],
 ) -> None:
     """Print the estimated time and memory of a run on standard error."""
-    method = make_method(settings["method"], options, preset=settings["preset"])
+    method = make_method(
+        settings["method"], options, preset=settings["preset"], view=settings["view"]
+    )
     needs = estimate(inputs, limits, method, settings["workers"])
     if needs is None:
         message = "the size of this input is unknown until it is read, so there is no estimate"

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from neardup.api import dedup
 from neardup.cli.dedup import DEMO_PAGES
 from neardup.index import Index
 from neardup.kernels.jit import when_compiling
-from neardup.local.runs import dedup
-from neardup.methods.base import REGISTRY
+from neardup.methods.registry import BUILT_IN
 from neardup.model import RawPage
 from neardup.pages import Limits, read_records
 
@@ -30,7 +30,7 @@ def compile_kernels(notify: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         records = read_records([str(DEMO_PAGES)], Limits())
         pages = list(islice((each for each in records if isinstance(each, RawPage)), PAGES))
-        for method in REGISTRY:
+        for method in BUILT_IN:
             dedup(str(DEMO_PAGES), Path(folder, method), method=method)
             with Index.open("memory://", method) as index:
                 index.add_many(pages)

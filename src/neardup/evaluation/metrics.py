@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.evaluation.sets import ClusterTruth, PairTruth, Truth
 from neardup.kernels.grouping import connected_components
+from neardup.local.pipeline import BY_SIMILARITY
 from neardup.local.result import Result
-from neardup.local.runs import BY_SIMILARITY
-from neardup.methods.base import method_class
+from neardup.methods.registry import method_class
 
 REDRAWS = 1000  # bootstrap samples
 STEPS = 41  # thresholds of a curve

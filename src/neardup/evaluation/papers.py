@@ -119,7 +119,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Liang & Wen: 1,545 near-duplicates among 928,518 news pages",
             (
                 "news-clusters:paper",
-                "news-clusters:paper:site_blocks=true",
+                "news-clusters:paper:view=own",
                 "news-clusters",
                 "simhash",
                 "own-text",
@@ -128,7 +128,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "The paper cleans pages before it takes their longest sentences, and does not say how. "
             "As printed, without our guard, the text includes paragraphs that the site repeats, "
             "and their sentences join pages of one site. Without the blocks a host repeats "
-            "(site_blocks), and on plain texts, the printed rule makes almost no such mistakes. "
+            "(view=own), and on plain texts, the printed rule makes almost no such mistakes. "
             "SimHash compares whole pages, so a reprint in another template is far away and pages "
             "with much template are close; on texts it finds most reprints. Its chance pairs grow "
             "with the square of the number of pages. The paper's duplicates came from searches "
@@ -137,7 +137,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             reprints=NEWS_DUPLICATES / (NEWS_PAGES + NEWS_DUPLICATES),
             forms=False,  # news pages
             pages_per_host=400,  # of some thousand news sites
-            pages_only=("news-clusters:paper:site_blocks=true",),
+            pages_only=("news-clusters:paper:view=own",),
             others="SimHash: about 0.8 precision, 0.8 recall",
         ),
         Experiment(

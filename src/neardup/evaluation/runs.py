@@ -24,7 +24,7 @@ from neardup.evaluation.metrics import curve, score
 from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
-from neardup.methods.base import REGISTRY, make_method
+from neardup.methods.registry import BUILT_IN, make_method, method_names
 from neardup.report.templates import environment
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -35,25 +35,29 @@ COLUMNS += ["peak_memory_mb", "error"]
 
 @dataclass(frozen=True)
 class Contender:
-    """A method to measure: `name`, `name:paper` (the paper's rule as printed), or with options,
-    as in `feature-code:paper:index=exact`."""
+    """A method to measure: `name`, `name:paper` (the paper's rule as printed), or with options and
+    a view, as in `feature-code:paper:index=exact:view=own`. The name may be `module:Class`."""
 
     name: str
     method: str
     preset: str = "default"
     options: Mapping[str, str] = field(default_factory=dict)
+    view: str | None = None
 
     @classmethod
     def named(cls, text: str) -> Contender:
         """Parse the name; an unknown method, preset or option is an error."""
         method, *rest = text.strip().split(":")
+        if method not in method_names() and rest:
+            method = f"{method}:{rest.pop(0)}"
         options = dict(part.split("=", 1) for part in rest if "=" in part)
         presets = [part for part in rest if "=" not in part]
         if len(presets) > 1:
             raise UsageError(f"{text}: at most one preset, not {' and '.join(presets)}")
         preset = presets[0] if presets else "default"
-        make_method(method, options, preset=preset)
-        return cls(text.strip(), method, preset, options)
+        view = options.pop("view", None)
+        make_method(method, options, preset=preset, view=view)
+        return cls(text.strip(), method, preset, options, view)
 
     @property
     def folder(self) -> str:
@@ -92,6 +96,7 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
     """Run `neardup dedup` over the pages in a new process, with the result in `out`."""
     command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
     command += ["--method", contender.method, "--preset", contender.preset]
+    command += [f"--view={contender.view}"] if contender.view else []
     command += [f"--workers={workers}"] if workers else []
     for name, value in contender.options.items():
         command += ["--set", f"{name}={value}"]
@@ -128,7 +133,7 @@ def evaluate(
     run under `out/runs`.
     """
     out = Path(out)
-    entries = contenders(list(REGISTRY if methods is None else methods))
+    entries = contenders(list(BUILT_IN if methods is None else methods))
     labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
     progress = progress or Silent()
     progress.stage("evaluate", total=len(labelled) * len(entries))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.api import dedup
 from neardup.config import OptionInfo, describe_options
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import Counts, count, intervals, pairwise, rates, redraw
@@ -21,8 +22,7 @@ from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent
-from neardup.local.runs import dedup
-from neardup.methods.base import method_class
+from neardup.methods.registry import method_class
 
 # The options that make a method stricter or more lenient, the strongest first. For a method not
 # listed here: its numeric options with "threshold" in their name.

@@ -10,55 +10,20 @@ compressed by itself (`pack`, `unpack`).
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import zstandard
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, decompress
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
-from neardup.methods.base import JudgesInPlace, Method, Places
+from neardup.methods.base import Method, OwnSearch, SharedKeys
 from neardup.model import Relation
 from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
 from neardup.stores.session import Session
-
-TEXT = 1  # levels of compression; higher ones save a few per cent and cost as much as parsing
-NUMBERS = -1  # hashes hardly shrink
-MOST_BYTES = 1 << 31
-
-_here = threading.local()  # compressors must not be shared by threads
-
-
-def pack(batch: pa.RecordBatch, level: int = NUMBERS) -> bytes:
-    """A batch without its schema."""
-    if not hasattr(_here, "compressors"):
-        _here.compressors = {each: zstandard.ZstdCompressor(each) for each in (TEXT, NUMBERS)}
-    packed: bytes = _here.compressors[level].compress(batch.serialize())
-    return packed
-
-
-def pack_rows(batch: pa.RecordBatch, level: int = NUMBERS) -> list[bytes]:
-    """Each row by itself."""
-    return [pack(batch.slice(row, 1), level) for row in range(batch.num_rows)]
-
-
-def unpack(schema: pa.Schema, packed: Sequence[bytes]) -> pa.RecordBatch:
-    """What was packed, as one batch."""
-    if not packed:
-        return pa.RecordBatch.from_pylist([], schema)
-    if not hasattr(_here, "decompressor"):
-        _here.decompressor = zstandard.ZstdDecompressor()
-    decompress = _here.decompressor.decompress
-    rows = [
-        pa.ipc.read_record_batch(pa.py_buffer(decompress(each, MOST_BYTES)), schema)
-        for each in packed
-    ]
-    return rows[0] if len(rows) == 1 else pa.concat_batches(rows)
-
 
 Rows = NDArray[np.int64]
 
@@ -75,29 +40,15 @@ class PageFeatures:
     batch: pa.RecordBatch
     place: dict[int, int]  # row of the batch by page number
 
-    def take(self, numbers: Sequence[int]) -> pa.RecordBatch:
-        """The features of these pages, in this order."""
-        distinct = sorted(set(numbers))
-        here = [number for number in distinct if number in self.place]
-        stored = self._stored(distinct)
-        rows = {number: row for row, number in enumerate([*here, *stored])}
-        ours = self.batch.take(pa.array([self.place[number] for number in here], pa.int64()))
-        theirs = unpack(self.method.feature_schema, list(stored.values()))
-        both = pa.concat_batches([ours, theirs])
-        return both.take(pa.array([rows[number] for number in numbers], pa.int64()))
-
     def judge(self, left: Sequence[int], right: Sequence[int]) -> pa.RecordBatch:
         """The verdicts on pairs of pages."""
-        if not isinstance(self.method, JudgesInPlace):
-            return self.method.judge(self.take(left), self.take(right))
         stored = self._stored({*left, *right})
-        theirs = {number: row for row, number in enumerate(stored)}
         batches = [self.batch]
         if stored:
-            batches.append(unpack(self.method.feature_schema, list(stored.values())))
-        return self.method.judge_in_place(
-            batches, self._places(left, theirs), self._places(right, theirs)
-        )
+            batches.append(decompress(self.method.feature_schema, list(stored.values())))
+        rows = self.place | {number: self.batch.num_rows + row for row, number in enumerate(stored)}
+        sides = (np.array([rows[number] for number in side], np.int64) for side in (left, right))
+        return self.method.judge(FeatureRows.of(*batches), *sides)
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]
@@ -110,12 +61,6 @@ class PageFeatures:
     def _stored(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """The features of those pages that are not at hand."""
         return self.session.content("features", sorted(set(numbers) - self.place.keys()))
-
-    def _places(self, numbers: Sequence[int], stored: Mapping[int, int]) -> Places:
-        """Where pages stand: among those at hand, or by their row among the stored ones."""
-        batches = [int(number in stored) for number in numbers]
-        rows = [stored[each] if each in stored else self.place[each] for each in numbers]
-        return Places(np.array(batches, np.int32), np.array(rows, np.int32))
 
 
 def stored_features(method: Method, session: Session) -> PageFeatures:
@@ -135,9 +80,15 @@ class Keys:
         return zip(self.keys.tolist(), self.numbers.tolist(), strict=True)
 
 
+def is_exhaustive(method: Method) -> bool:
+    """Whether each page has to be compared with all others."""
+    source = method.candidate_source
+    return isinstance(source, OwnSearch) and source.exhaustive
+
+
 def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
     """The keys by page number; none for a method whose pages are compared with all."""
-    if method.compares_all:
+    if is_exhaustive(method):
         return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
     found = method.keys(features)
     keys, pages = found["key"].to_numpy().view(np.int64), numbers[found["row"].to_numpy()]
@@ -233,14 +184,15 @@ def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, 
 
 def _strongest(method: Method, pages: Rows, before: Rows, after: Rows, shared: Rows) -> Rows:
     """The pairs to judge: of each page that arrives the first `MOST_CANDIDATES`, and of those
-    that share one key only no more than `chance_pairs`.
+    that share one key only no more than the method allows.
     """
     chosen = np.arange(before.size)
-    if method.chance_pairs is not None:
+    source = method.candidate_source
+    if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
         turns = chance_order(*np.sort(np.stack([pages[before], pages[after]]), axis=0))
         single = shared == 1
         stays = ~single | among_first(
-            after - after.min(initial=0), turns, single, method.chance_pairs
+            after - after.min(initial=0), turns, single, source.max_single_key_pairs
         )
         chosen = chosen[stays]
     page = after[chosen]

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Literal
 
+from neardup.arrays import decompress
 from neardup.errors import UsageError
 from neardup.index.answers import (
     Answer,
@@ -25,7 +26,7 @@ from neardup.index.answers import (
     moment,
     stored_answers,
 )
-from neardup.index.candidates import stored_features, unpack
+from neardup.index.candidates import stored_features
 from neardup.methods.base import Method
 from neardup.model import Cluster, Page, Relation, Verdict
 from neardup.schemas import PAGES
@@ -61,7 +62,7 @@ def text(session: Session, id: str) -> Page | None:  # noqa: A002
     """A page with its text, if it is kept."""
     row = session.known([id]).get(id)
     packed = session.content("texts", [row.number]) if row else {}
-    return pages_from(unpack(PAGES, list(packed.values())))[0] if packed else None
+    return pages_from(decompress(PAGES, list(packed.values())))[0] if packed else None
 
 
 def explain(method: Method, session: Session, a: str, b: str) -> Verdict:

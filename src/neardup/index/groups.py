@@ -29,7 +29,7 @@ from neardup.index.components import (
     said_of,
 )
 from neardup.kernels.grouping import connected_components
-from neardup.methods.base import ClustersAroundCentres, Method
+from neardup.methods.base import Joining, Method
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.stores.records import Edge, PageRow
@@ -150,7 +150,7 @@ class _GreatClusters:
         self._arriving = arriving
         stored = {page for page in arriving if grouping.rows[page].cluster}
         self._leaving = sorted(stored | gone)
-        self._around_centres = isinstance(grouping.method, ClustersAroundCentres)
+        self._around_centres = grouping.method.joining is Joining.CENTRES
         self._firsts: dict[int, int | None] = {}  # by cluster
         self._verdicts: dict[tuple[int, int], bool] = {}
 
@@ -286,7 +286,7 @@ def _labels(
     """For each page the smallest page of its cluster, in the order of ids."""
     ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
     left, right = np.sort(ends, axis=1).T
-    if not isinstance(method, ClustersAroundCentres):
+    if method.joining is Joining.COMPONENTS:
         return connected_components(len(numbers), left.copy(), right.copy())
     similarity = np.array([1.0 if e.similarity is None else e.similarity for e in edges], float)
 

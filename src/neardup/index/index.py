@@ -34,9 +34,10 @@ from neardup.index.answers import (
 from neardup.index.intake import Arrived, take_in
 from neardup.index.names import name_groups
 from neardup.index.plan import apply_plan, forget_pages, make_plan
-from neardup.index.settings import settle
+from neardup.index.settings import Request, settle
 from neardup.local.run import Progress, default_workers, ordered_map
-from neardup.methods.base import Method, make_method
+from neardup.methods.base import Method
+from neardup.methods.registry import MethodLike
 from neardup.model import Cluster, Page, RawPage, Verdict
 from neardup.pages import batches
 from neardup.stores.records import PageRow
@@ -62,26 +63,27 @@ class Index:
     def open(
         cls,
         url: str,
-        method: str | None = None,
+        method: MethodLike | None = None,
         options: Mapping[str, object] | None = None,
         *,
         preset: str | None = None,
+        view: str | None = None,
         keep_text: bool | None = None,
         create: bool = True,
     ) -> Index:
         """The index in the store at `url`: sqlite:///file.db, postgresql://... or memory://.
 
-        A new store takes the method (default own-text) and its options, and keeps them; later
-        they may be left out, and others are an error. `keep_text` (default yes) keeps the text of
-        pages, which is what `recheck` and the review pages need.
+        A new store takes the method (default own-text), its options and its view, and keeps them.
+        Later they may be left out, and others are an error. `keep_text` (default yes) keeps the
+        text of pages, which is what `recheck` and the review pages need.
         """
         store = open_store(url, create=create)
         try:
-            settled = settle(store, method, options, preset, keep_text)
+            settled = settle(store, Request(method, options, preset, view, keep_text))
+            made = settled.make_method()
         except BaseException:
             store.close()
             raise
-        made = make_method(settled.method, settled.options)
         return cls(store, made, keep_text=settled.keep_text)
 
     def close(self) -> None:

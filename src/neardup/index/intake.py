@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from neardup.arrays import TEXT, compress_rows
 from neardup.errors import UsageError
-from neardup.index.candidates import TEXT, pack_rows
 from neardup.model import Page, RawPage
 from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
@@ -51,7 +51,7 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     rows = sorted({name: row for row, name in enumerate(stored)}.values())
     if len(rows) < batch.num_rows:
         batch = batch.take(pa.array(rows, pa.int64()))
-    texts = pack_rows(batch, TEXT) if packed else None
+    texts = compress_rows(batch, TEXT) if packed else None
     return Arrived([names[page.id] for page in pages], batch, texts)
 
 

@@ -15,16 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.arrays import compress, compress_rows, decompress
 from neardup.index.candidates import (
     REJECTED,
     Keys,
     PageFeatures,
     all_pairs,
     candidates,
+    is_exhaustive,
     keys_of,
-    pack,
-    pack_rows,
-    unpack,
 )
 from neardup.index.groups import group_pages
 from neardup.index.names import NONE, Naming, name_clusters
@@ -38,18 +37,12 @@ from neardup.index.sites import (
     survey_of_sites,
 )
 from neardup.index.state import ALIASES, StoredState, turn
-from neardup.local.survey import add_up, survey_from
-from neardup.methods.base import (
-    ClustersAroundCentres,
-    DecidesInOrder,
-    Method,
-    Survey,
-    Surveys,
-)
+from neardup.methods.base import Assigns, Method, SurveyResults, assigner
 from neardup.model import Relation
 from neardup.schemas import PAGES, VERDICTS
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
+from neardup.text.sites import Survey, add_counts
 
 
 @dataclass
@@ -94,9 +87,9 @@ def make_plan(
     sites = _without(sites_of(method, session, pages), gone)
     stale = _stale(method, session, sites, pages.num_rows, gone)
     batch, stale = _with_stored(session, pages, stale)
-    survey, counted = _survey(method, session, sites, batch, stale)
+    surveyed, counted = _survey(method, session, sites, batch, stale)
     numbers = np.array([*fresh, *stale], np.int64)
-    features = method.features(batch, survey)
+    features = method.describe(batch, surveyed)
     keys = keys_of(method, features, numbers)
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
@@ -116,9 +109,9 @@ def make_plan(
         survey=counted,
         surveyed=batch.num_rows,
     )
-    if isinstance(method, DecidesInOrder):
+    if (decides := assigner(method)) is not None:
         plan.state = StoredState(session)
-        _decide_in_order(method, session, plan)
+        _decide_in_order(decides, session, plan)
     else:
         _judge_candidates(method, session, plan, at_hand, gone)
     plan.groups, others = group_pages(
@@ -148,14 +141,13 @@ def _stale(
     method: Method, session: Session, sites: Sites, arriving: int, gone: set[int]
 ) -> list[int]:
     """Stored pages that are to be judged again, now that more is known."""
-    if isinstance(method, DecidesInOrder) or not isinstance(method, Surveys):
+    if assigner(method) is not None:
         return []  # what was decided in order stays decided
-    if not method.surveys_all:
-        return sites.stale()
-    before = session.count_pages()
-    if not doubles(before, before + arriving):
-        return []
-    return [row.number for row in session.every_page() if row.number not in gone]
+    if method.surveys is not None:
+        before = session.count_pages()
+        if doubles(before, before + arriving):
+            return [row.number for row in session.every_page() if row.number not in gone]
+    return sites.stale()
 
 
 def _with_stored(
@@ -165,24 +157,28 @@ def _with_stored(
     texts = session.content("texts", stale) if stale else {}
     if not texts:
         return pages, []
-    stored = unpack(PAGES, list(texts.values()))
+    stored = decompress(PAGES, list(texts.values()))
     return pa.concat_batches([pages, stored]), list(texts)
 
 
 def _survey(
     method: Method, session: Session, sites: Sites, batch: pa.RecordBatch, stale: list[int]
-) -> tuple[Survey | None, pa.RecordBatch | None]:
-    """The survey that features go by; and its counts, where they are to be kept."""
-    if not isinstance(method, Surveys):
-        return None, None
-    if not method.surveys_all:
+) -> tuple[SurveyResults, pa.RecordBatch | None]:
+    """The surveys that features go by; and the counts over all pages, where they are to be kept."""
+    surveyed = SurveyResults()
+    if (site_counts := method.site_counts) is not None:
         siblings = sorted({*sites.siblings()} - {*stale})
-        return survey_of_sites(method, session, sites, batch, siblings), None
+        surveyed = surveyed._replace(
+            sites=survey_of_sites(site_counts, session, sites, batch, siblings)
+        )
+    if (surveys := method.surveys) is None:
+        return surveyed, None
+    viewed = method.viewed(batch, surveyed)
     before = session.count_pages()
     if not doubles(before, before + batch.num_rows - len(stale)):
-        return survey_of_all(method, session, batch), None
-    counted = add_up([method.survey(batch)])
-    return survey_from(batch.num_rows, [counted]), counted
+        return surveyed._replace(corpus=survey_of_all(surveys, session, viewed)), None
+    counted = add_counts([surveys.survey(viewed)])
+    return surveyed._replace(corpus=Survey.from_counts(batch.num_rows, [counted])), counted
 
 
 def _rows(
@@ -194,7 +190,7 @@ def _rows(
     stale: list[int],
     at: int,
 ) -> dict[int, PageRow]:
-    sisters = sisters_of(method, features)
+    groups = host_groups(method, features)
     decidable = method.decidable(features).to_pylist()
     columns = [pages[name].to_pylist() for name in ("id", "url", "host", "title")]
     times = pages["time"].cast(pa.int64()).to_pylist()
@@ -212,13 +208,13 @@ def _rows(
             sizes,
             lengths,
             digests,
-            sisters,
+            groups,
             decidable,
             strict=False,  # the stale pages come after the new ones
         )
     }
     for place, (number, row) in enumerate(sorted(session.pages(stale).items()), len(fresh)):
-        rows[number] = row._replace(sister=sisters[place], decidable=decidable[place])
+        rows[number] = row._replace(sister=groups[place], decidable=decidable[place])
     return rows
 
 
@@ -228,12 +224,10 @@ def _in_place(row: PageRow, replaced: Mapping[str, PageRow]) -> PageRow:
     return row if old is None else row._replace(cluster=old.cluster, added=old.added)
 
 
-def sisters_of(method: Method, features: pa.RecordBatch) -> list[int]:
-    """The sister number of each page; 0 for nobody's sister."""
-    if not isinstance(method, ClustersAroundCentres):
-        return [0] * features.num_rows
-    found: list[int] = method.sisters(features).view(np.int64).tolist()
-    return found
+def host_groups(method: Method, features: pa.RecordBatch) -> list[int]:
+    """The same-host group of each page, as stores keep it; 0 for none."""
+    groups: list[int] = method.same_host_group(features).view(np.int64).tolist()
+    return groups
 
 
 def _judge_candidates(
@@ -243,7 +237,7 @@ def _judge_candidates(
     at_hand: PageFeatures,
     gone: set[int],
 ) -> None:
-    if method.compares_all:
+    if is_exhaustive(method):
         stored = [row.number for row in session.pages_after(0, method.options.maximum_pages + 1)]
         outdated = gone.union(plan.stale)
         left, right = all_pairs(method, [n for n in stored if n not in outdated], plan.numbers)
@@ -267,7 +261,7 @@ def keep_edges(
             plan.evidence[a, b] = evidence
 
 
-def _decide_in_order(method: DecidesInOrder, session: Session, plan: Plan) -> None:
+def _decide_in_order(method: Assigns, session: Session, plan: Plan) -> None:
     """Page by page in the order of (time, id) within the batch, against the stored state."""
     rows = [plan.rows[number] for number in plan.fresh]
     order = sorted(range(len(rows)), key=lambda place: turn(rows[place]))
@@ -341,25 +335,25 @@ def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> No
     if not numbers:
         return
     features = session.content("features", numbers)
-    old = unpack(method.feature_schema, list(features.values()))
+    old = decompress(method.feature_schema, list(features.values()))
     session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
 
 
 def _put_content(
     method: Method, session: Session, plan: Plan, texts: Sequence[bytes] | None
 ) -> None:
-    packed = pack_rows(plan.features)
+    packed = compress_rows(plan.features)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     if plan.stale:
         session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
     if texts is not None:
         session.put_content("texts", zip(plan.fresh, texts, strict=True))
-    elif isinstance(method, Surveys) and not method.surveys_all:
-        surveys = [pack(method.survey(page)) for page in _one_by_one(plan.pages)]
+    elif (counts := method.site_counts) is not None:
+        surveys = [compress(counts.count(page)) for page in _one_by_one(plan.pages)]
         session.put_content("surveys", zip(plan.fresh, surveys, strict=True))
     if plan.survey is not None:
-        session.replace_content("surveys", [(ALL, pack(plan.survey))])
+        session.replace_content("surveys", [(ALL, compress(plan.survey))])
         session.keep_setting(SURVEYED, str(plan.surveyed))
 
 

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
+from neardup.arrays import compress, compress_rows
 from neardup.index import sites
 from neardup.index.answers import Rechecked, now
-from neardup.index.candidates import REJECTED, keys_of, pack, pack_rows, unpack
-from neardup.index.components import said_of
-from neardup.index.groups import cluster
+from neardup.index.candidates import REJECTED, keys_of
 from neardup.index.names import name_clusters
-from neardup.index.plan import sisters_of
+from neardup.index.plan import host_groups
 from neardup.index.removal import rebuild_state
-from neardup.local.corpus import KEPT_COLUMNS, SPILLED, Spilled, with_lengths
-from neardup.local.features import Features, mapped_features
-from neardup.local.pipeline import Judged, decide
+from neardup.local.corpus import Corpus, stored_batches
+from neardup.local.features import Features, kept_features
+from neardup.local.pipeline import NO_PRIOR, Judged, Outcome, judge, settle
+from neardup.local.prior import Prior
 from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
-from neardup.local.survey import SURVEYED, add_up, compute_features
-from neardup.local.work import Run
-from neardup.methods.base import DecidesInOrder, Method, Surveys
+from neardup.local.work import Parts, Run
+from neardup.methods.base import Method, assigner
 from neardup.model import Relation
-from neardup.schemas import COUNTS, PAGES
+from neardup.rules.clusters import Constraints
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
-
-PAGES_AT_ONCE = 1_000
+from neardup.text.sites import add_counts
 
 
 def recheck(
@@ -58,70 +54,46 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     if not rows:
         return Rechecked(0, 0, 0)
     rows.sort(key=lambda row: row.id.encode())
-    if keep_text:
-        spilled = _spill(session, rows, run)
-        features = compute_features(method, spilled, run)
-    else:
-        spilled, features = _stored_features(method, session, rows, run)
-    judged = decide(method, spilled, features, run)
-    edges = _edges(rows, judged)
-    rows = _write_features(method, session, rows, features)
-    if isinstance(method, Surveys) and method.surveys_all and keep_text:
-        _keep_survey(session, run, len(rows))
+    corpus = Corpus.from_store(session, rows, run, text=keep_text)
+    prior = NO_PRIOR if keep_text else _stored_features(method, session, rows, run)
+    judged = judge(corpus, method, run, prior)
+    outcome = settle(judged, run, keep="first", constraints=_constraints(session, rows))
+    fresh = _write_features(method, session, rows, judged.features)
+    if "corpus" in judged.surveys.counts and keep_text:
+        _keep_survey(session, judged.surveys.counts["corpus"], len(rows))
     session.clear_edges()
-    session.put_edges(edges)
-    at = now()
-    moved = _regroup(method, session, rows, features, edges, at)
-    if isinstance(method, DecidesInOrder):
+    session.put_edges(_edges(rows, judged))
+    naming = name_clusters(session, _groups(rows, outcome), {r.number: r for r in fresh}, now())
+    naming.apply(session)
+    if assigner(method) is not None:
         rebuild_state(method, session)
-    return Rechecked(len(rows), judged.left.size, moved)
+    return Rechecked(len(rows), judged.left.size, len(naming.clusters))
 
 
-def _in_batches(rows: list[PageRow]) -> Iterator[list[PageRow]]:
-    for start in range(0, len(rows), PAGES_AT_ONCE):
-        yield rows[start : start + PAGES_AT_ONCE]
-
-
-def _spill(session: Session, rows: list[PageRow], run: Run) -> Spilled:
-    """The stored texts as the first stage of a batch run leaves them, in the order of ids."""
-    parts = run.parts("pages", SPILLED)
-
-    def texts() -> Iterator[pa.RecordBatch]:
-        for batch in _in_batches(rows):
-            packed = session.content("texts", [row.number for row in batch])
-            yield with_lengths(unpack(PAGES, [packed[row.number] for row in batch]))
-
-    with run.stages("read", total=len(rows)) as stage:
-        parts.fill(texts(), lambda batch: (batch, 0), 1, stage)
-    kept = pa.Table.from_batches([*parts.each([*KEPT_COLUMNS, "length"])])
-    numbers = np.split(np.arange(len(rows)), np.cumsum([part.rows for part in parts.listed])[:-1])
-    return Spilled(parts, numbers, _ids(rows), kept, [])
-
-
-def _ids(rows: list[PageRow]) -> pa.Array:
-    return pa.array([row.id for row in rows], pa.string())
-
-
-def _stored_features(
-    method: Method, session: Session, rows: list[PageRow], run: Run
-) -> tuple[Spilled, Features]:
+def _stored_features(method: Method, session: Session, rows: list[PageRow], run: Run) -> Prior:
     """Features as they are, where there is no text to make new ones from."""
-    parts = run.parts("features", method.feature_schema, compressed=False)
+    batches = stored_batches(session, "features", rows, method.feature_schema)
+    return Prior(features=kept_features("read", batches, method, np.arange(len(rows)), run))
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in _in_batches(rows):
-            packed = session.content("features", [row.number for row in batch])
-            yield unpack(method.feature_schema, [packed[row.number] for row in batch])
 
-    with run.stages("read", total=len(rows)) as stage:
-        parts.fill(batches(), lambda batch: (batch, 0), 1, stage)
-    cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
-    numbers = np.split(np.arange(len(rows)), cuts)
-    paths = [parts.path(part.number) for part in parts.listed]
-    features = mapped_features(method.feature_schema, paths, numbers)
-    times = pa.array([row.time for row in rows], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
-    pages = pa.table({"time": times})
-    return Spilled(run.parts("pages", PAGES), [], _ids(rows), pages, []), features
+def _constraints(session: Session, rows: list[PageRow]) -> Constraints:
+    """What people have said of pairs, by the places of their pages."""
+    place = {row.id: position for position, row in enumerate(rows)}
+    said: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+    for each in session.feedback():
+        if each.a in place and each.b in place:
+            a, b = sorted((place[each.a], place[each.b]))
+            said[each.duplicate].append((a, b))
+    together, apart = (np.array(said[is_duplicate], np.int64) for is_duplicate in (True, False))
+    return Constraints(together.reshape(-1, 2), apart.reshape(-1, 2))
+
+
+def _groups(rows: list[PageRow], outcome: Outcome) -> list[list[int]]:
+    """The pages of each cluster by number, in the order of arrival."""
+    groups: dict[int, list[int]] = {}
+    for row, label in zip(rows, outcome.labels.tolist(), strict=True):
+        groups.setdefault(label, []).append(row.number)
+    return [sorted(group) for group in groups.values()]
 
 
 def _edges(rows: list[PageRow], judged: Judged) -> list[Edge]:
@@ -148,44 +120,16 @@ def _write_features(
     for pages, batch in features.each():
         numbers = np.array([rows[page].number for page in pages.tolist()], np.int64)
         session.replace_content(
-            "features", list(zip(numbers.tolist(), pack_rows(batch), strict=True))
+            "features", list(zip(numbers.tolist(), compress_rows(batch), strict=True))
         )
         session.put_keys(keys_of(method, batch, numbers).entries())
-        sisters, decidable = sisters_of(method, batch), method.decidable(batch).to_pylist()
+        sisters, decidable = host_groups(method, batch), method.decidable(batch).to_pylist()
         for page, sister, enough in zip(pages.tolist(), sisters, decidable, strict=True):
             fresh[page] = rows[page]._replace(sister=sister, decidable=enough)
         session.update_pages(zip(sisters, decidable, numbers.tolist(), strict=True))
     return fresh
 
 
-def _keep_survey(session: Session, run: Run, pages: int) -> None:
-    counted = add_up(run.parts(SURVEYED, COUNTS).each())
-    session.replace_content("surveys", [(sites.ALL, pack(counted))])
+def _keep_survey(session: Session, counts: Parts, pages: int) -> None:
+    session.replace_content("surveys", [(sites.ALL, compress(add_counts(counts.each())))])
     session.keep_setting(sites.SURVEYED, str(pages))
-
-
-def _regroup(
-    method: Method,
-    session: Session,
-    rows: list[PageRow],
-    features: Features,
-    edges: list[Edge],
-    at: int,
-) -> int:
-    """Cluster all pages anew; gives how many are in another cluster than before."""
-    joins = frozenset(str(relation) for relation in method.joins)
-    pages = {row.number: row for row in rows}
-    place = {row.number: position for position, row in enumerate(rows)}
-    said = said_of(session, pages)
-
-    def judge(left: Sequence[int], right: Sequence[int]) -> list[tuple[str, float | None]]:
-        sides = [np.array([place[number] for number in side], np.int64) for side in (left, right)]
-        verdicts = method.judge(features.take(sides[0]), features.take(sides[1]))
-        columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
-        return list(zip(*columns, strict=True))
-
-    joining = said.joining(edges, joins)
-    groups = cluster(method, pages, joining, judge, joins, said)
-    naming = name_clusters(session, groups, pages, at)
-    naming.apply(session)
-    return len(naming.clusters)

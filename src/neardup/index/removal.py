@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from neardup.arrays import decompress
 from neardup.index.answers import now
-from neardup.index.candidates import stored_features, unpack
+from neardup.index.candidates import stored_features
 from neardup.index.groups import group_pages
 from neardup.index.names import name_clusters
 from neardup.index.plan import forget_pages
 from neardup.index.state import ALIASES, StoredState, turn
-from neardup.methods.base import DecidesInOrder, Method
+from neardup.methods.base import Method, assigner
 from neardup.stores.records import Edge, EventRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
@@ -65,7 +66,7 @@ def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int
         gone=gone,
         judge=features.relations,
     )
-    if isinstance(method, DecidesInOrder):
+    if assigner(method) is not None:
         _leave_aliases(session, rows, gone)
     forget_pages(method, session, sorted(gone))
     session.put_edges(bridges)
@@ -80,7 +81,7 @@ def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
     Where a method decides in order, a page has one pair: with the page it was found to duplicate.
     When that one goes, those that were put beside it stay together.
     """
-    if not isinstance(method, DecidesInOrder):
+    if assigner(method) is None:
         return []
     first: dict[int, int] = {}
     bridges = {}
@@ -119,7 +120,7 @@ def _shrink(session: Session, rows: Sequence[PageRow], at: int) -> None:
 
 def rebuild_state(method: Method, session: Session) -> None:
     """The state of a method that decides in order, as if only the pages here had come."""
-    if not isinstance(method, DecidesInOrder):
+    if (decides := assigner(method)) is None:
         return
     session.clear_state()
     state = StoredState(session)
@@ -127,6 +128,6 @@ def rebuild_state(method: Method, session: Session) -> None:
     for start in range(0, len(rows), PAGES_AT_ONCE):
         batch = rows[start : start + PAGES_AT_ONCE]
         packed = session.content("features", [row.number for row in batch])
-        features = unpack(method.feature_schema, [packed[row.number] for row in batch])
-        method.assign(pa.array([row.id for row in batch], pa.string()), features, state)
+        features = decompress(method.feature_schema, [packed[row.number] for row in batch])
+        decides.assign(pa.array([row.id for row in batch], pa.string()), features, state)
     session.put_state(state.written)

@@ -8,12 +8,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from neardup.errors import StoreError
-from neardup.methods.base import make_method
+from neardup.methods.base import Method
+from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method, reference
 from neardup.schemas import FORMAT
 from neardup.stores.session import Session
 from neardup.stores.store import Store
 
-DEFAULT_METHOD = "own-text"
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What somebody who opens a store asks for; None leaves it to the store."""
+
+    method: MethodLike | None = None
+    options: Mapping[str, object] | None = None
+    preset: str | None = None
+    view: str | None = None
+    keep_text: bool | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,33 +34,38 @@ class Settings:
     method: str
     options: dict[str, Any]
     keep_text: bool
+    view: str | None = None  # None in stores from before there were views: the method's own
+
+    def make_method(self) -> Method:
+        """The method that the store was made for."""
+        return make_method(self.method, self.options, view=self.view, stored=True)
 
 
-def settle(
-    store: Store,
-    method: str | None,
-    options: Mapping[str, object] | None,
-    preset: str | None,
-    keep_text: bool | None,
-) -> Settings:
+def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
     """The settings of the store; those asked for if it is new, or else an error if they differ."""
     stored = store.read(_stored)
     if stored is None:
-        made = make_method(method or DEFAULT_METHOD, options, preset=preset or "default")
-        asked = Settings(
-            FORMAT, made.name, dataclasses.asdict(made.options), keep_text is not False
+        method = make_method(
+            asked.method or DEFAULT_METHOD, asked.options, preset=asked.preset, view=asked.view
         )
-        stored = store.write(lambda session: _stored(session) or _keep(session, asked))
-    _check(store.url, stored, method, options, preset, keep_text)
+        new = Settings(
+            current,
+            reference(method),
+            dataclasses.asdict(method.options),
+            asked.keep_text is not False,
+            str(method.view),
+        )
+        stored = store.write(lambda session: _stored(session) or _keep(session, new))
+    _check(store.url, stored, asked, current)
     return stored
 
 
 def _stored(session: Session) -> Settings | None:
-    found = session.settings()
-    if "method" not in found:
+    kept = session.settings()
+    if "method" not in kept:
         return None
-    names = [field.name for field in dataclasses.fields(Settings)]
-    return Settings(**{name: json.loads(found[name]) for name in names})
+    names = [field.name for field in dataclasses.fields(Settings) if field.name in kept]
+    return Settings(**{name: json.loads(kept[name]) for name in names})
 
 
 def _keep(session: Session, settings: Settings) -> Settings:
@@ -59,33 +74,33 @@ def _keep(session: Session, settings: Settings) -> Settings:
     return settings
 
 
-def _check(
-    url: str,
-    stored: Settings,
-    method: str | None,
-    options: Mapping[str, object] | None,
-    preset: str | None,
-    keep_text: bool | None,
-) -> None:
-    if stored.format != FORMAT:
+def _check(url: str, stored: Settings, asked: Request, current: int) -> None:
+    if stored.format != current:
         raise StoreError(
-            f"{url} was written in format {stored.format} and this neardup reads format {FORMAT}: "
+            f"{url} was written in format {stored.format} and this neardup reads format {current}: "
             "use the neardup that wrote it, or add the pages to a new store"
         )
-    if method is not None and method != stored.method:
+    method = stored.make_method()
+    wanted = method if asked.method is None else make_method(asked.method)
+    if reference(wanted) != reference(method):
         raise StoreError(
-            f"{url} was made with the method {stored.method}, not {method}: leave the method out, "
-            "or give another store"
+            f"{url} was made with the method {stored.method}, not {reference(wanted)}: leave the "
+            "method out, or give another store"
         )
-    if options or preset:
-        made = make_method(stored.method, options, preset=preset or "default")
-        asked = dataclasses.asdict(made.options)
-        other = sorted(name for name in asked if asked[name] != stored.options.get(name))
-        if other:
-            told = ", ".join(f"{name} = {stored.options.get(name)!r}" for name in other)
-            raise StoreError(
-                f"{url} was made with {told}: leave the options out, or give another store"
-            )
-    if keep_text is not None and keep_text != stored.keep_text:
+    if asked.options or asked.preset or asked.view:
+        view = asked.view or (None if asked.preset else str(method.view))
+        wanted = make_method(type(method), asked.options, preset=asked.preset, view=view)
+        _check_options(url, method, wanted)
+    if asked.keep_text is not None and asked.keep_text != stored.keep_text:
         kept = "with" if stored.keep_text else "without"
         raise StoreError(f"{url} was made {kept} the text of pages: that cannot be changed")
+
+
+def _check_options(url: str, stored: Method, wanted: Method) -> None:
+    values = {**dataclasses.asdict(stored.options), "view": str(stored.view)}
+    others = {**dataclasses.asdict(wanted.options), "view": str(wanted.view)}
+    if different := sorted(name for name in values if values[name] != others[name]):
+        listed = ", ".join(f"{name} = {values[name]!r}" for name in different)
+        raise StoreError(
+            f"{url} was made with {listed}: leave the options out, or give another store"
+        )

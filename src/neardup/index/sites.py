@@ -18,13 +18,12 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 
-from neardup.index.candidates import unpack
-from neardup.local.survey import add_up, survey_from
-from neardup.methods.base import KnowsSites, Method, Survey, Surveys
+from neardup.arrays import decompress
+from neardup.methods.base import Method, Surveys
 from neardup.schemas import COUNTS, PAGES
 from neardup.stores.session import Session
+from neardup.text.sites import SiteCounts, Survey, add_counts
 
 SAMPLE = 32
 LEXICON = 4096  # pages from which a survey of all pages stays as it is, until a recheck
@@ -86,39 +85,28 @@ class Sites:
 
 def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
     """The sites of new pages, and who stands for them so far."""
-    if not isinstance(method, Surveys) or method.surveys_all:
+    if method.site_counts is None:
         return Sites(pages.num_rows, [], {})
-    rows = _keys(method, pages)
+    keys = method.site_counts.sites(pages)
+    numbers = keys["key"].to_numpy().view(np.int64).tolist()
+    rows = sorted({*zip(numbers, keys["row"].to_pylist(), strict=True)})
     samples: dict[int, list[int]] = {site: [] for site, _ in rows}
     for site, number in session.on_sites(list(samples)):
         samples[site].append(number)
     return Sites(pages.num_rows, rows, samples)
 
 
-def _keys(method: Method, pages: pa.RecordBatch) -> list[tuple[int, int]]:
-    if isinstance(method, KnowsSites):
-        keys = method.sites(pages)
-        sites = keys["key"].to_numpy().view(np.int64).tolist()
-        return sorted({*zip(sites, keys["row"].to_pylist(), strict=True)})
-    hosts = pages["host"].to_pylist()
-    return [(_hashed(host), row) for row, host in enumerate(hosts) if host]
-
-
-def _hashed(host: str) -> int:
-    return int(np.uint64(xxhash.xxh3_64_intdigest(host.encode())).view(np.int64))
-
-
 def survey_of_sites(
-    method: Surveys, session: Session, sites: Sites, batch: pa.RecordBatch, siblings: list[int]
+    counts: SiteCounts, session: Session, sites: Sites, batch: pa.RecordBatch, siblings: list[int]
 ) -> Survey:
-    """What the method counts over the batch and the pages that stand for its sites.
+    """What is counted over the batch and the pages that stand for its sites.
 
     A page that is alone on its sites counts for nobody, and is left out.
     """
     shared = pa.array(sites.rows_with_company(batch.num_rows), pa.int64())
-    ours = [method.survey(batch.take(shared))] if len(shared) else []
-    counted = add_up([*ours, *stored_surveys(method, session, siblings)])
-    return survey_from(batch.num_rows + len(siblings), [counted])
+    ours = [counts.count(batch.take(shared))] if len(shared) else []
+    counted = add_counts([*ours, *stored_surveys(counts, session, siblings)])
+    return Survey.from_counts(batch.num_rows + len(siblings), [counted])
 
 
 def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> Survey:
@@ -128,9 +116,9 @@ def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> S
     """
     kept = session.content("surveys", [ALL])
     if not kept:
-        return survey_from(batch.num_rows, [add_up([method.survey(batch)])])
+        return Survey.from_counts(batch.num_rows, [add_counts([method.survey(batch)])])
     pages = int(session.settings()[SURVEYED])
-    return survey_from(pages, [unpack(COUNTS, list(kept.values()))])
+    return Survey.from_counts(pages, [decompress(COUNTS, list(kept.values()))])
 
 
 def doubles(before: int, after: int) -> bool:
@@ -138,15 +126,17 @@ def doubles(before: int, after: int) -> bool:
     return before < LEXICON and before.bit_length() != after.bit_length()
 
 
-def stored_surveys(method: Surveys, session: Session, numbers: list[int]) -> list[pa.RecordBatch]:
-    """What the method counts over stored pages, from their text or as it was kept without it."""
+def stored_surveys(
+    counts: SiteCounts, session: Session, numbers: list[int]
+) -> list[pa.RecordBatch]:
+    """What is counted over stored pages, from their text or as it was kept without it."""
     if not numbers:
         return []
     texts = session.content("texts", numbers)
     kept = session.content("surveys", [number for number in numbers if number not in texts])
     found = []
     if texts:
-        found.append(method.survey(unpack(PAGES, list(texts.values()))))
+        found.append(counts.count(decompress(PAGES, list(texts.values()))))
     if kept:
-        found.append(unpack(COUNTS, list(kept.values())))
+        found.append(decompress(COUNTS, list(kept.values())))
     return found

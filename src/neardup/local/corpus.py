@@ -1,4 +1,11 @@
-"""The first stage: read and parse every page, spill the text, settle the ids."""
+"""The pages of a run: their ids, what is known of each, and their text.
+
+A `Corpus` is made from inputs (the text is spilled to a work folder, and the run can be resumed),
+from parsed pages in memory, from an earlier result, or from a store. What comes later takes a
+corpus and does not ask where it came from. Pages are numbered in the order of their ids, and every
+later choice goes by that number: the answer does not depend on the order of input, on threads or
+on the size of batches.
+"""
 
 from __future__ import annotations
 
@@ -9,74 +16,216 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from neardup.arrays import decompress
 from neardup.errors import InputError
-from neardup.local.work import Parts, Run
-from neardup.model import Skip
+from neardup.local.result import PAGES_FILE, Result
+from neardup.local.work import Parts, Run, read_part
+from neardup.model import Skip, SkipReason, Source
 from neardup.pages import Limits, read
 from neardup.pages.raw import RawBatch
 from neardup.rules.identity import settle_identities
 from neardup.schemas import PAGES
+from neardup.stores.records import PageRow
+from neardup.stores.session import Content, Session
 from neardup.text.parse import parse
 
+STORED_AT_ONCE = 1_000
 TEXT_AT_ONCE = 2 * 1024**2  # characters, about; a worker holds some ten times that
 
+NO_PAGE = -1  # in place of the page number of a record that became no page
 # What stays in memory of each page, beside the number of characters of its text.
-KEPT_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
-RECORD = ["id", "again", "digest", *KEPT_COLUMNS, "length"]
+PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
 LENGTH = pa.field("length", pa.int64())
 SPILLED = pa.schema([*PAGES, LENGTH])
+IDENTITY = ["id", "again", "digest", *PAGE_COLUMNS, "length"]
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Spilled:
-    """The pages of a run. `ids` and `pages` are in the order of the ids; the parts are not."""
+class TextPart:
+    """Some records with their text, in a file or in memory."""
 
-    parts: Parts
-    numbers: list[NDArray[np.int64]]  # for each part: its records' page numbers, -1 for no page
+    source: Path | pa.RecordBatch
+    numbers: Numbers  # the page number of each record, or NO_PAGE
+
+    def read(self, columns: Sequence[str]) -> pa.RecordBatch:
+        """Every record, only these columns."""
+        if isinstance(self.source, Path):
+            return read_part(self.source, columns, PAGES)
+        return self.source.select(list(columns))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pages, in the order of their ids."""
+
     ids: pa.Array
-    pages: pa.Table  # url, canonical_url, time, size, length, source, record
-    skips: list[Skip]
+    pages: pa.Table  # PAGE_COLUMNS and length
+    parts: Sequence[TextPart]  # in any order; pages of an earlier result have no text here
+    skips: Sequence[Skip] = ()  # the records that became no page
 
-    def each_part(self) -> Iterator[tuple[Path, NDArray[np.int64]]]:
-        """Each part with the page numbers of its records."""
-        for part, numbers in zip(self.parts.listed, self.numbers, strict=True):
-            yield self.parts.path(part.number), numbers
+    def __len__(self) -> int:
+        return len(self.ids)
 
-    def each_group(self) -> Iterator[list[tuple[Path, NDArray[np.int64]]]]:
-        """Parts one after another that hold much less text than markup, some at a time."""
-        lengths = self.pages["length"].to_numpy()
-        group: list[tuple[Path, NDArray[np.int64]]] = []
+    @classmethod
+    def from_inputs(cls, inputs: Sequence[str], limits: Limits, run: Run) -> Corpus:
+        """Every page of `inputs`, read and parsed, with the text spilled to the work folder."""
+        parts = run.parts("pages", SPILLED)
+        skips: list[Skip] = []
+        with run.stages("parse") as stage:
+            raws = _setting_skips_aside(read(inputs, limits), skips)
+            parts.fill(raws, _parse_part, run.workers, stage)
+        with run.stages("identify") as stage:
+            schema = pa.schema([SPILLED.field(name) for name in IDENTITY])
+            records = pa.Table.from_batches(parts.each(IDENTITY), schema)
+            if records.num_rows == 0:
+                raise InputError(_nothing_read(inputs, skips))
+            identities = settle_identities(records)
+            stage.advance(records.num_rows)
+        pages = records.take(pa.array(identities.rows)).select([*PAGE_COLUMNS, "length"])
+        numbers = np.full(records.num_rows, NO_PAGE)
+        numbers[identities.rows] = np.arange(identities.rows.size)
+        return cls(identities.ids, pages, _on_disk(parts, numbers), [*skips, *identities.skips])
+
+    @classmethod
+    def from_pages(cls, pages: pa.RecordBatch) -> Corpus:
+        """Parsed pages (`schemas.PAGES`) in memory; their ids are distinct."""
+        order = pc.array_sort_indices(pages["id"])
+        numbers = np.empty(len(order), np.int64)
+        numbers[order.to_numpy()] = np.arange(len(order))
+        kept = pa.Table.from_batches([with_lengths(pages).take(order)])
+        columns = kept.select([*PAGE_COLUMNS, "length"])
+        return cls(pages["id"].take(order), columns, [TextPart(pages, numbers)])
+
+    @classmethod
+    def from_result(cls, folder: Path) -> Corpus:
+        """The pages of an earlier result, without their text."""
+        table = pq.read_table(folder / PAGES_FILE, columns=["id", *PAGE_COLUMNS, "length"])
+        skips = [
+            Skip(
+                Source(row["source"], row["record"]),
+                SkipReason(row["reason"]),
+                row["detail"],
+                row["id"],
+            )
+            for row in Result(folder).skipped()
+        ]
+        return cls(table["id"].combine_chunks(), table.drop_columns(["id"]), [], skips)
+
+    @classmethod
+    def from_store(
+        cls, session: Session, rows: Sequence[PageRow], run: Run, *, text: bool
+    ) -> Corpus:
+        """Stored pages, in the order of their ids; with their text, where the store keeps it."""
+        ids = pa.array([row.id for row in rows], pa.string())
+        if not text:
+            times = pa.array([row.time for row in rows], pa.int64())
+            pages = pa.table({"time": times.cast(pa.timestamp("us", tz="UTC"))})
+            return cls(ids, pages, [])
+        parts = run.parts("pages", SPILLED)
+        with run.stages("read", total=len(rows)) as stage:
+            stored = (with_lengths(each) for each in stored_batches(session, "texts", rows, PAGES))
+            parts.fill(stored, lambda batch: (batch, 0), 1, stage)
+        pages = pa.Table.from_batches([*parts.each([*PAGE_COLUMNS, "length"])])
+        return cls(ids, pages, _on_disk(parts, np.arange(len(rows))))
+
+    def extended(self, earlier: Corpus) -> tuple[Corpus, Numbers]:
+        """These pages and those of an earlier corpus, numbered anew; and the numbers of the latter.
+
+        A page whose id an earlier one has is skipped.
+        """
+        fresh = pc.invert(pc.is_in(self.ids, earlier.ids)).to_numpy(zero_copy_only=False)
+        new_rows = np.flatnonzero(fresh)
+        ids = pa.concat_arrays([earlier.ids, self.ids.take(pa.array(new_rows))])
+        pages = pa.concat_tables([earlier.pages, self.pages.take(pa.array(new_rows))])
+        order = pc.array_sort_indices(ids).to_numpy().astype(np.int64)
+        number = np.empty(order.size, np.int64)
+        number[order] = np.arange(order.size)
+        renumbered = np.full(len(self) + 1, NO_PAGE)  # the last place is that of NO_PAGE
+        renumbered[new_rows] = number[len(earlier) :]
+        both = Corpus(
+            ids.take(pa.array(order)),
+            pages.take(pa.array(order)),
+            [TextPart(each.source, renumbered[each.numbers]) for each in self.parts],
+            [*self.skips, *self._seen_before(~fresh)],
+        )
+        return both, number[: len(earlier)]
+
+    def _seen_before(self, seen: NDArray[np.bool_]) -> Iterator[Skip]:
+        for row in np.flatnonzero(seen).tolist():
+            place = Source(self.pages["source"][row].as_py(), self.pages["record"][row].as_py())
+            detail = "the earlier result has this id"
+            yield Skip(place, SkipReason.DUPLICATE_ID, detail, self.ids[row].as_py())
+
+    def groups(self) -> Iterator[list[TextPart]]:
+        """Parts one after another, several at a time: they hold much less text than markup."""
+        lengths = self.pages["length"].to_numpy() if self.parts else np.empty(0, np.int64)
+        group: list[TextPart] = []
         room = TEXT_AT_ONCE
-        for path, numbers in self.each_part():
-            size = lengths[numbers[numbers >= 0]].sum()
+        for part in self.parts:
+            size = lengths[part.numbers[part.numbers != NO_PAGE]].sum()
             if group and size > room:
                 yield group
                 group, room = [], TEXT_AT_ONCE
-            group.append((path, numbers))
+            group.append(part)
             room -= size
         if group:
             yield group
 
+    def read_column(self, column: str, pages: Numbers, longest: int) -> dict[int, str]:
+        """A text column of some pages, by page number, cut to so many characters.
 
-def parse_inputs(inputs: Sequence[str], limits: Limits, run: Run) -> Spilled:
-    """Every page of `inputs`, parsed."""
-    parts = run.parts("pages", SPILLED)
-    skips: list[Skip] = []
-    with run.stages("parse") as stage:
-        raws = _setting_skips_aside(read(inputs, limits), skips)
-        parts.fill(raws, _parse_part, run.workers, stage)
-    with run.stages("identify") as stage:
-        schema = pa.schema([SPILLED.field(name) for name in RECORD])
-        records = pa.Table.from_batches(parts.each(RECORD), schema)
-        if records.num_rows == 0:
-            raise InputError(_nothing_read(inputs, skips))
-        identities = settle_identities(records)
-        stage.advance(records.num_rows)
-        pages = records.take(pa.array(identities.rows)).select([*KEPT_COLUMNS, "length"])
-    numbers = _numbers(parts, identities.rows)
-    return Spilled(parts, numbers, identities.ids, pages, [*skips, *identities.skips])
+        Pages without text here are left out.
+        """
+        texts: dict[int, str] = {}
+        for part in self.parts:
+            rows = np.flatnonzero(np.isin(part.numbers, pages))
+            if rows.size:
+                values = part.read([column])[column].take(pa.array(rows))
+                starts = pc.utf8_slice_codeunits(values, 0, longest).to_pylist()
+                texts.update(zip(part.numbers[rows].tolist(), starts, strict=True))
+        return texts
+
+
+def read_group(group: Sequence[TextPart], columns: Sequence[str]) -> pa.RecordBatch:
+    """The records of some parts that became pages (a second use of an id did not)."""
+    parts = [part.read(columns) for part in group]
+    records = parts[0] if len(parts) == 1 else pa.concat_batches(parts)
+    is_page = np.concatenate([part.numbers for part in group]) != NO_PAGE
+    return records if is_page.all() else records.take(pa.array(np.flatnonzero(is_page)))
+
+
+def group_numbers(group: Sequence[TextPart]) -> Numbers:
+    """The page numbers of `read_group`."""
+    numbers = np.concatenate([part.numbers for part in group])
+    return np.asarray(numbers[numbers != NO_PAGE], np.int64)
+
+
+def with_lengths(pages: pa.RecordBatch) -> pa.RecordBatch:
+    """Pages with the number of characters of their text."""
+    return pages.append_column(LENGTH, pc.utf8_length(pages["text"]).cast(pa.int64()))
+
+
+def stored_batches(
+    session: Session, kind: Content, rows: Sequence[PageRow], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Texts or features of stored pages, some at a time."""
+    for start in range(0, len(rows), STORED_AT_ONCE):
+        numbers = [row.number for row in rows[start : start + STORED_AT_ONCE]]
+        packed = session.content(kind, numbers)
+        yield decompress(schema, [packed[number] for number in numbers])
+
+
+def _on_disk(parts: Parts, numbers: Numbers) -> list[TextPart]:
+    """The parts of a work folder; `numbers` are those of all their records, one after another."""
+    cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
+    paths = [parts.path(part.number) for part in parts.listed]
+    split = np.split(numbers, cuts)
+    return [TextPart(path, each) for path, each in zip(paths, split, strict=True)]
 
 
 def _parse_part(raw: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
@@ -93,22 +242,10 @@ def _setting_skips_aside(
             yield batch.pages
 
 
-def with_lengths(pages: pa.RecordBatch) -> pa.RecordBatch:
-    """Pages with the number of characters of their text."""
-    return pages.append_column(LENGTH, pc.utf8_length(pages["text"]).cast(pa.int64()))
-
-
-def _numbers(parts: Parts, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    sizes = [part.rows for part in parts.listed]
-    numbers = np.full(sum(sizes), -1)
-    numbers[rows] = np.arange(rows.size)
-    return np.split(numbers, np.cumsum(sizes)[:-1])
-
-
 def _nothing_read(inputs: Sequence[str], skips: Sequence[Skip]) -> str:
     if not skips:
         return f"no page in {', '.join(inputs)}"
     first = skips[0]
     place = f"{first.source.path} record {first.source.record}"
-    told = f"{first.reason}{': ' + first.detail if first.detail else ''}"
-    return f"no page could be read; {len(skips)} skipped, the first at {place}: {told}"
+    reason = f"{first.reason}{': ' + first.detail if first.detail else ''}"
+    return f"no page could be read; {len(skips)} skipped, the first at {place}: {reason}"

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 
+from neardup.local.features import survey_batch
 from neardup.local.run import default_workers
-from neardup.local.survey import survey_of
 from neardup.methods.base import Method
 from neardup.pages import Limits, read
 from neardup.pages.inputs import find_files
@@ -65,7 +65,7 @@ def estimate(
     parse(sample.slice(0, 1))  # compiles or loads the kernels, which is not part of the rate
     started = time.perf_counter()
     pages = parse(sample)
-    features = method.features(pages, survey_of(method, pages))
+    features = method.describe(pages, survey_batch(method, pages))
     seconds = (time.perf_counter() - started) / sample.num_rows
     count = sample.num_rows
     if next(batches, None) is not None:

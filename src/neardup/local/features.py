@@ -1,68 +1,79 @@
-"""The features of all pages, by page number, on disk or in memory.
+"""The features of all pages: how they are computed, kept, and brought together for pairs.
 
-Pairs of pages judged some at a time, with the features they need brought into memory.
-
-Features are mapped files, and a single row that is read makes the 64 KB around it resident, as
-memory of this process. The pages of a pair stand anywhere, so some thousand pairs would hold all
-features of a run. Where that is more than there is room for, the rows of many pairs are copied at
-once, file by file.
+Features are files in the work folder, mapped into memory. A single row that is read makes the
+64 KB around it resident, as memory of this process, and the pages of a pair may be anywhere: some
+thousand pairs would hold all features of a run. Where that is more than there is room for, the
+rows of many pairs are copied at once, file by file (`pair_blocks`).
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Gathered, lengths, lists_of_numbers
-from neardup.methods.base import Places
+from neardup.arrays import FeatureRows
+from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
+from neardup.local.run import key_ranges, together
+from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
+from neardup.methods.base import Method, SurveyResults
+from neardup.schemas import COUNTS
+from neardup.text.sites import Survey, add_counts
 
-Rows = NDArray[np.int64]
+Numbers = NDArray[np.int64]
 
-FEWEST_ROWS = 256  # are taken at once, whatever they take
+MIN_ROWS = 256  # are taken at once, whatever they take
+COUNT_BYTES = 16  # a key and its count
+PAIRS_AT_ONCE = 16_384
+JUDGED_BYTES = 64_000_000  # of features that a worker reads at once, about
+NEARBY_SHARE = 0.05  # of the memory allowed, for the features of some pairs
 
 
-@dataclass
-class Features:
-    """Feature batches, and which page each of their rows is about.
+class Features(FeatureRows):
+    """Feature batches by page number.
 
     The batches may be views of mapped files: then only what is asked for is read, and given back
     after use, because mapped memory counts as this process's own until then.
     """
 
-    schema: pa.Schema
-    batches: Sequence[pa.RecordBatch]
-    pages: Sequence[Rows]  # the page number of each row of each batch
-    maps: Sequence[mmap.mmap] = ()
-    _batch: NDArray[np.int32] = field(init=False)
-    _row: NDArray[np.int32] = field(init=False)
-    _lengths: dict[str, NDArray[np.int32]] = field(init=False)  # of the lists of numbers
+    def __init__(
+        self,
+        schema: pa.Schema,
+        batches: Sequence[pa.RecordBatch],
+        numbers: Sequence[Numbers],
+        maps: Sequence[mmap.mmap] = (),
+    ) -> None:
+        super().__init__(schema, batches, numbers)
+        self.maps = maps
 
-    def __post_init__(self) -> None:
-        count = max((int(pages.max(initial=-1)) for pages in self.pages), default=-1) + 1
-        self._batch = np.empty(count, np.int32)
-        self._row = np.empty(count, np.int32)
-        for number, pages in enumerate(self.pages):
-            self._batch[pages] = number
-            self._row[pages] = np.arange(pages.size)
-        self._lengths = {
-            name: self._lengths_of(name) for name in lists_of_numbers(self.schema, self.batches)
-        }
+    @classmethod
+    def mapped(cls, parts: Parts, numbers: Sequence[Numbers]) -> Features:
+        """Features in uncompressed Arrow files, read as they are asked for."""
+        maps = [_map(parts.path(part.number)) for part in parts.listed]
+        batches = [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps]
+        return cls(parts.schema, batches, numbers, maps)
 
-    def __len__(self) -> int:
-        return self._batch.size
+    @classmethod
+    def in_memory(cls, batch: pa.RecordBatch) -> Features:
+        """Features that are all there already, page by page."""
+        return cls(batch.schema, [batch], [np.arange(batch.num_rows)])
 
-    @property
-    def number_lists(self) -> list[str]:
-        """The columns of lists of numbers in which nothing is null."""
-        return list(self._lengths)
+    def joined(self, other: Features) -> Features:
+        """These and the features of other pages."""
+        return Features(
+            self.schema,
+            [*self.batches, *other.batches],
+            [*self.numbers, *other.numbers],
+            [*self.maps, *other.maps],
+        )
 
     @cached_property
     def total_bytes(self) -> int:
@@ -70,87 +81,38 @@ class Features:
         total: int = sum(batch.nbytes for batch in self.batches)
         return total
 
-    @property
-    def row_bytes(self) -> int:
-        """What a page takes, on average."""
-        return self.total_bytes // max(len(self), 1) + 1
-
     @cached_property
     def held(self) -> Features:
         """The same, if they are so few that all of them may stay in memory once they are read."""
-        return Features(self.schema, self.batches, self.pages)
+        return Features(self.schema, self.batches, self.numbers)
 
-    def rows_within(self, size: int) -> int:
+    def rows_within(self, size: int, *, at_least: int = MIN_ROWS) -> int:
         """How many pages take about `size` bytes."""
-        return max(size // self.row_bytes, FEWEST_ROWS)
+        row_bytes = self.total_bytes // max(len(self), 1) + 1
+        return max(size // row_bytes, at_least)
 
-    def each(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
+    def each(self) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
         """The batches with the page numbers of their rows, one after another."""
         for number in range(len(self.batches)):
-            yield self.pages[number], self.batches[number]
+            yield self.numbers[number], self.batches[number]
             self.release(number)
 
-    def release(self, number: int) -> None:
-        """Batch `number` is not needed for now: give back its memory, if it is mapped."""
+    def release(self, batch: int) -> None:
+        """A batch is not needed for now: give back its memory, if it is mapped."""
         if self.maps:
-            self.maps[number].madvise(mmap.MADV_DONTNEED)
-
-    def places(self, pages: Rows) -> Places:
-        """In which batch each of these pages is, and in which row of it."""
-        return Places(self._batch[pages], self._row[pages])
-
-    def take(self, pages: Rows) -> pa.RecordBatch:
-        """The features of these pages, in this order, as one batch of its own.
-
-        Part by part, so that little of the mapped files is in memory at a time.
-        """
-        if not pages.size:
-            return pa.RecordBatch.from_pylist([], self.schema)
-        order = np.lexsort((self._row[pages], self._batch[pages]))
-        numbers, starts = np.unique(self._batch[pages[order]], return_index=True)
-        lists = {name: self._room_for(name, pages) for name in self._lengths}
-        taken = []
-        for number, places in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-            rows = self._row[pages[places]].astype(np.int64)
-            for name, gathered in lists.items():
-                gathered.put(self.batches[number][name], rows, places)
-            taken.append(self.batches[number].drop_columns(list(lists)).take(pa.array(rows)))
-            self.release(number)
-        found = {name: gathered.column() for name, gathered in lists.items()}
-        if len(found) < len(self.schema):
-            others = _one_batch(taken).take(pa.array(np.argsort(order)))
-            found |= dict(zip(others.schema.names, others.columns, strict=True))
-        return pa.record_batch([found[name] for name in self.schema.names], schema=self.schema)
+            self.maps[batch].madvise(mmap.MADV_DONTNEED)
 
     def all(self) -> pa.Table:
         """The features of all pages, in the order of their numbers, in memory."""
         return pa.Table.from_batches([self.take(np.arange(len(self)))], self.schema)
 
-    def _lengths_of(self, name: str) -> NDArray[np.int32]:
-        """Of the lists of a column, by page number."""
-        found = np.empty(len(self), np.int32)
-        for pages, batch in zip(self.pages, self.batches, strict=True):
-            found[pages] = lengths(batch[name])
-        return found
-
-    def _room_for(self, name: str, pages: Rows) -> Gathered:
-        return Gathered(self.schema.field(name).type, self._lengths[name][pages])
-
-
-def _one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-
-
-def features_in_memory(batch: pa.RecordBatch) -> Features:
-    """Features that are all there already, page by page."""
-    return Features(batch.schema, [batch], [np.arange(batch.num_rows)])
-
-
-def mapped_features(schema: pa.Schema, paths: Sequence[Path], pages: Sequence[Rows]) -> Features:
-    """Features in uncompressed Arrow files, read as they are asked for."""
-    maps = [_map(path) for path in paths]
-    batches = [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps]
-    return Features(schema, batches, pages, maps)
+    def gather(self, step: Callable[[pa.RecordBatch], NDArray[np.generic]]) -> NDArray[np.generic]:
+        """A number for each page, which `step` computes batch by batch."""
+        values = [(numbers, step(batch)) for numbers, batch in self.each()]
+        gathered = np.zeros(len(self), values[0][1].dtype if values else np.int64)
+        for numbers, some in values:
+            gathered[numbers] = some
+        return gathered
 
 
 def _map(path: Path) -> mmap.mmap:
@@ -158,86 +120,184 @@ def _map(path: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-PAIRS_AT_ONCE = 16_384
-JUDGED_BYTES = 64_000_000  # of features that a worker reads at once, about
-NEARBY_SHARE = 0.05  # of the memory allowed, for the features of some pairs
-
-InPlace = Callable[[Sequence[pa.RecordBatch], Places, Places], pa.RecordBatch]
+# Surveys
 
 
-class PairJudge(NamedTuple):
-    """How a method judges pairs: row by row of two batches, or the rows where they stand."""
+class CountedSurveys:
+    """The surveys of a run, and the counts behind them, for results and stores to remember."""
 
-    of_batches: Callable[[pa.RecordBatch, pa.RecordBatch], pa.RecordBatch]
-    in_place: InPlace | None  # the same, for a method that can
+    def __init__(self, results: SurveyResults, counts: dict[str, Parts]) -> None:
+        self.results = results
+        self.counts = counts  # by "sites" and "corpus"
+
+
+def survey(
+    corpus: Corpus, method: Method, run: Run, earlier: dict[str, Iterable[pa.RecordBatch]]
+) -> CountedSurveys:
+    """What has to be counted over all pages before their features can be computed.
+
+    First what sites repeat, if the view asks for it; then what the method counts over the text that
+    the view leaves. `earlier` are counts that are added to each.
+    """
+    surveyed, counts = SurveyResults(), {}
+    if (site_counts := method.site_counts) is not None:
+        counts["sites"] = _count(
+            "survey", corpus, site_counts.count, method, run, earlier.get("sites", ())
+        )
+        surveyed = surveyed._replace(sites=_survey(corpus, counts["sites"]))
+    if (surveys := method.surveys) is not None:
+        counts["corpus"] = _count(
+            "corpus-survey" if counts else "survey",
+            corpus,
+            lambda pages: surveys.survey(method.viewed(pages, surveyed)),
+            method,
+            run,
+            earlier.get("corpus", ()),
+        )
+        surveyed = surveyed._replace(corpus=_survey(corpus, counts["corpus"]))
+    return CountedSurveys(surveyed, counts)
+
+
+def survey_batch(method: Method, pages: pa.RecordBatch) -> SurveyResults:
+    """The surveys of a batch that is all there is."""
+    surveyed = SurveyResults()
+    if (site_counts := method.site_counts) is not None:
+        sums = add_counts([site_counts.count(pages)])
+        surveyed = surveyed._replace(sites=Survey.from_counts(pages.num_rows, [sums]))
+    if (surveys := method.surveys) is not None:
+        sums = add_counts([surveys.survey(method.viewed(pages, surveyed))])
+        surveyed = surveyed._replace(corpus=Survey.from_counts(pages.num_rows, [sums]))
+    return surveyed
+
+
+def _survey(corpus: Corpus, sums: Parts) -> Survey:
+    return Survey.from_counts(len(corpus), sums.each())
+
+
+def _count(
+    name: str,
+    corpus: Corpus,
+    count: Callable[[pa.RecordBatch], pa.RecordBatch],
+    method: Method,
+    run: Run,
+    earlier: Iterable[pa.RecordBatch],
+) -> Parts:
+    """Counts over all pages, added up, in the work folder in the order of their keys."""
+    parts = run.parts(name, COUNTS, compressed=False)
+    known = list(earlier)
+
+    def count_groups(groups: Sequence[list[TextPart]]) -> tuple[pa.RecordBatch, int]:
+        counts = [count(read_group(group, method.columns)) for group in groups]
+        return in_order_of_keys(counts[0]) if len(counts) == 1 else add_counts(counts), 0
+
+    def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+        known_here = (within_keys(batch, *cut) for batch in known)
+        return add_counts(chain(parts.each_range(*cut), known_here)), 0
+
+    with run.stages(name, total=len(corpus)) as stage:
+        parts.fill(together(list(corpus.groups())), count_groups, run.workers, stage)
+        total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in known)
+        ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
+        sums = run.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
+        sums.fill(ranges, add_range, 1, stage)
+    return sums
+
+
+def describe(corpus: Corpus, method: Method, surveyed: SurveyResults, run: Run) -> Features:
+    """The features of all pages that have a text."""
+    parts = run.parts("features", method.feature_schema, compressed=False)
+
+    def features_of(group: list[TextPart]) -> tuple[pa.RecordBatch, int]:
+        pages = read_group(group, method.columns)
+        text_bytes = pc.sum(pc.binary_length(pages["text"])).as_py() or 0
+        return method.describe(pages, surveyed), text_bytes
+
+    with run.stages("features", total=len(corpus)) as stage:
+        parts.fill(corpus.groups(), features_of, run.workers, stage)
+    return Features.mapped(parts, [group_numbers(group) for group in corpus.groups()])
+
+
+def kept_features(
+    name: str, batches: Iterable[pa.RecordBatch], method: Method, numbers: Numbers, run: Run
+) -> Features:
+    """Features that were computed before, put into the work folder; `numbers` are their pages'."""
+    parts = run.parts(name, method.feature_schema, compressed=False)
+    with run.stages(name, total=numbers.size) as stage:
+        parts.fill(batches, lambda batch: (batch, 0), 1, stage)
+    cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
+    return Features.mapped(parts, np.split(numbers, cuts))
+
+
+# Pairs
+
+PairJudge = Callable[[FeatureRows, Numbers, Numbers], pa.RecordBatch]
 
 
 @dataclass(frozen=True)
-class Block:
+class PairBlock:
     """Some pairs of pages, and features that hold these pages, in memory if there is room."""
 
-    left: Rows
-    right: Rows
+    left: Numbers
+    right: Numbers
     features: Features
-    pages: Rows | None = None  # in order, if the features are numbered by their places in it
+    pages: Numbers | None = None  # in order, if the features are numbered by their places in it
 
-    def judge(self, judge: PairJudge, left: Rows, right: Rows) -> pa.RecordBatch:
-        """The verdicts on the pairs, or on some of them."""
+    def judge(self, judge: PairJudge, left: Numbers, right: Numbers) -> pa.RecordBatch:
+        """The verdicts on these pairs, or on some of them."""
         if self.pages is not None:
-            left, right = _places_in(self.pages, left, right)
+            left, right = np.searchsorted(self.pages, left), np.searchsorted(self.pages, right)
         return pa.concat_batches(judge_in_steps(judge, self.features, left, right))
 
 
-def blocks(features: Features, left: Rows, right: Rows, memory: int) -> Iterator[Block]:
-    """The pairs in order, PAIRS_AT_ONCE in a block."""
-    starts = range(0, left.size, PAIRS_AT_ONCE)
+def pair_blocks(
+    features: Features,
+    left: Numbers,
+    right: Numbers,
+    memory: int,
+    *,
+    pairs_at_once: int = PAIRS_AT_ONCE,
+    min_rows: int = MIN_ROWS,
+) -> Iterator[PairBlock]:
+    """The pairs in order, `pairs_at_once` in a block."""
+    starts = range(0, left.size, pairs_at_once)
     pairs = [
-        (left[start : start + PAIRS_AT_ONCE], right[start : start + PAIRS_AT_ONCE])
+        (left[start : start + pairs_at_once], right[start : start + pairs_at_once])
         for start in starts
     ]
     room = int(memory * NEARBY_SHARE)
     if features.total_bytes <= room:
         features = features.held
-    at_once = features.rows_within(room) // (2 * PAIRS_AT_ONCE)
-    if not features.maps or not at_once:
-        yield from (Block(*each, features) for each in pairs)
+    blocks_at_once = features.rows_within(room, at_least=min_rows) // (2 * pairs_at_once)
+    if not features.maps or not blocks_at_once:
+        yield from (PairBlock(*each, features) for each in pairs)
         return
-    for first in range(0, len(pairs), at_once):
-        some = pairs[first : first + at_once]
-        copies = _copies(features, *(side for each in some for side in each))
-        yield from (Block(*each, *copies) for each in some)
+    for first in range(0, len(pairs), blocks_at_once):
+        some = pairs[first : first + blocks_at_once]
+        copies, pages = _copies(features, *(side for each in some for side in each))
+        yield from (PairBlock(*each, copies, pages) for each in some)
 
 
 def judge_in_steps(
-    judge: PairJudge, features: Features, left: Rows, right: Rows
+    judge: PairJudge,
+    features: Features,
+    left: Numbers,
+    right: Numbers,
+    *,
+    step_bytes: int = JUDGED_BYTES,
+    min_rows: int = MIN_ROWS,
 ) -> Iterator[pa.RecordBatch]:
-    """The verdicts on pairs of rows, so many at a time that their features fit in memory.
-
-    All at once if no features have to be copied for it.
-    """
-    step = features.rows_within(JUDGED_BYTES // 2)
-    if judge.in_place is not None and not features.maps:
-        step = max(left.size, 1)
+    """The verdicts on pairs of rows, so many at a time that their features fit in memory."""
+    step = features.rows_within(step_bytes // 2, at_least=min_rows)
     for start in range(0, max(left.size, 1), step):
         one, other = left[start : start + step], right[start : start + step]
-        if judge.in_place is None:
-            yield judge.of_batches(features.take(one), features.take(other))
+        if features.maps:
+            copies, pages = _copies(features, one, other)
+            yield judge(copies, np.searchsorted(pages, one), np.searchsorted(pages, other))
         else:
-            yield _judge_in_place(judge.in_place, features, one, other)
+            yield judge(features, one, other)
 
 
-def _judge_in_place(judge: InPlace, features: Features, left: Rows, right: Rows) -> pa.RecordBatch:
-    if features.maps:
-        features, pages = _copies(features, left, right)
-        left, right = _places_in(pages, left, right)
-    return judge(features.batches, features.places(left), features.places(right))
-
-
-def _copies(features: Features, *pages: Rows) -> tuple[Features, Rows]:
+def _copies(features: Features, *pages: Numbers) -> tuple[Features, Numbers]:
     """The features of all these pages in memory, numbered by their places among them, in order."""
     every = np.unique(np.concatenate(pages))
-    return features_in_memory(features.take(every)), every
-
-
-def _places_in(pages: Rows, left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    return np.searchsorted(pages, left), np.searchsorted(pages, right)
+    return Features.in_memory(features.take(every)), every

@@ -1,13 +1,17 @@
-"""The third stage: candidate pairs, and the verdict on each. Knows features, not pages.
+"""The pipeline of one machine, in two halves.
 
-The fourth stage: clusters from verified pairs, and the page to keep of each.
+`judge` finds out what pages are to each other: what sites repeat, features, candidates, verdicts.
+`settle` decides what follows: clusters, the page to keep of each, what every other page is to it.
+A run does both, `recluster` the second over stored verdicts, `recheck` both over what a store
+holds, with what people have said as constraints. This is the only place where the stages are put
+together on one machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -15,19 +19,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.kernels.grouping import connected_components
-from neardup.local.corpus import Spilled
-from neardup.local.features import PAIRS_AT_ONCE, Block, Features, PairJudge, Rows, blocks
-from neardup.local.prior import Earlier, Judge, judging_the_rest, with_known
+from neardup.arrays import FeatureRows, booleans
+from neardup.local.corpus import Corpus
+from neardup.local.features import (
+    PAIRS_AT_ONCE,
+    CountedSurveys,
+    Features,
+    PairBlock,
+    describe,
+    pair_blocks,
+    survey,
+)
+from neardup.local.prior import KnownPairs, Prior
 from neardup.local.run import key_ranges, ordered_map, together
 from neardup.local.work import Parts, Run, in_order_of_keys
 from neardup.methods.base import (
-    ClustersAroundCentres,
-    DecidesInOrder,
-    JudgesInPlace,
+    Assigns,
+    Joining,
     MemoryState,
     Method,
-    ProposesCandidates,
+    Searches,
+    SharedKeys,
+    SurveyResults,
+    assigner,
+    searcher,
 )
 from neardup.model import Relation
 from neardup.rules.candidates import (
@@ -36,84 +51,169 @@ from neardup.rules.candidates import (
     pairs_sharing_keys,
     pairs_with_first,
     unpacked,
-    without_most_chance_pairs,
+    without_most_single_key_pairs,
 )
-from neardup.rules.clusters import APART, NEW, centred_clusters, join_earlier
+from neardup.rules.clusters import (
+    APART,
+    NEW,
+    UNCONSTRAINED,
+    Constraints,
+    cluster_pairs,
+    join_earlier,
+)
 from neardup.rules.keeping import choose_kept
 from neardup.schemas import KEYS, PAIRS, RELATED, VERDICTS
 
-Number = TypeVar("Number", np.int64, np.uint64)
-
 KEY_BYTES = 16  # a row and its key
 SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
+# The verdicts that similarity alone decides. The others stay at any threshold: text that is the
+# same, that holds another, or that is too little to tell.
+BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relation.DIFFERENT)]
+NO_PRIOR = Prior()
+
+Numbers = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.uint64)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Pairs of page numbers, left < right, in order, and the verdict on each."""
+    """What pages are to each other: pairs of numbers, left < right, in order, with verdicts."""
 
-    left: Rows
-    right: Rows
+    corpus: Corpus
+    method: Method
+    features: Features
+    surveys: CountedSurveys
+    left: Numbers
+    right: Numbers
     relations: NDArray[np.object_]
     similarities: NDArray[np.float64]  # not a number where there is none
     verdicts: Parts  # PAIRS_AT_ONCE in each
+    threshold: float | None = None  # from which pairs are near, where it is not the method's own
 
-    def each(self) -> Iterator[tuple[Rows, Rows, pa.RecordBatch]]:
+    def each(self) -> Iterator[tuple[Numbers, Numbers, pa.RecordBatch]]:
         """Some pairs at a time, with their verdicts."""
         for number, batch in enumerate(self.verdicts.each()):
             here = slice(number * PAIRS_AT_ONCE, (number + 1) * PAIRS_AT_ONCE)
             yield self.left[here], self.right[here], batch
 
+    @cached_property
+    def decidable(self) -> NDArray[np.bool_]:
+        """Which pages have enough text for a verdict."""
+        return self.features.gather(lambda batch: booleans(self.method.decidable(batch))).astype(
+            bool
+        )
 
-def decide(
-    method: Method, spilled: Spilled, features: Features, run: Run, earlier: Earlier | None = None
-) -> Judged:
+    def relate(self, left: Numbers, right: Numbers, run: Run) -> pa.Table:
+        """Relation and similarity of any pairs of pages, judged now."""
+
+        def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
+            verdicts = self.method.judge(rows, one, other, evidence=False).select(RELATED.names)
+            return verdicts if self.threshold is None else rethreshold(verdicts, self.threshold)
+
+        def judge_block(block: PairBlock) -> pa.RecordBatch:
+            return block.judge(judge_rows, block.left, block.right)
+
+        blocks = pair_blocks(self.features, left, right, run.memory)
+        return pa.Table.from_batches(ordered_map(judge_block, blocks, run.workers), RELATED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run has decided: for each page its cluster and the page that is kept for it.
+
+    Tables, report, summary and evaluation are functions of an outcome.
+    """
+
+    judged: Judged
+    labels: Numbers  # the cluster of each page: the smallest page number in it
+    kept: Numbers
+    to_kept: pa.Table  # relation and similarity of each page that is not kept, to the kept one
+
+    @property
+    def corpus(self) -> Corpus:
+        """The pages."""
+        return self.judged.corpus
+
+    @cached_property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Which pages are kept."""
+        return np.equal(self.kept, np.arange(self.kept.size))
+
+
+# First half
+
+
+def judge(corpus: Corpus, method: Method, run: Run, prior: Prior = NO_PRIOR) -> Judged:
     """Every pair that the method has something to say about; what is known is not judged again."""
-    verdicts = run.parts("verdicts", VERDICTS)
-    if isinstance(method, DecidesInOrder):
-        left, right, assigned = _decide_in_order(method, spilled, features, run)
-        starts = range(0, left.size, PAIRS_AT_ONCE)
-        with run.stages("judge", total=left.size) as stage:
-            verdicts.fill(starts, lambda at: (assigned.slice(at, PAIRS_AT_ONCE), 0), 1, stage)
+    surveys = survey(corpus, method, run, dict(prior.counts))
+    features = describe(corpus, method, surveys.results, run) if corpus.parts else None
+    if prior.features is not None:
+        features = prior.features if features is None else features.joined(prior.features)
+    assert features is not None
+    if (decides := assigner(method)) is not None:
+        left, right, verdicts = _assign(decides, corpus, features, run)
     else:
-        left, right = _candidates(method, features, run)
-        known = None
-        if earlier is not None:
-            known = earlier.known_pairs(spilled.ids)
-            left, right = with_known(left, right, known, seen=earlier.labels != NEW)
-        in_place = method.judge_in_place if isinstance(method, JudgesInPlace) else None
-        pair_judge = PairJudge(method.judge, in_place)
+        left, right = prior.with_known(*_candidates(method, features, run))
+        verdicts = _judge_pairs(method, features, left, right, prior.pairs, run)
+    return _judged(corpus, method, features, surveys, left, right, verdicts)
 
-        def judge(block: Block) -> tuple[pa.RecordBatch, int]:
-            judge_pairs: Judge = partial(block.judge, pair_judge)
-            if known is not None:
-                judge_pairs = judging_the_rest(judge_pairs, known)
-            return judge_pairs(block.left, block.right), 0
 
-        with run.stages("judge", total=left.size) as stage:
-            every = blocks(features, left, right, run.memory)
-            verdicts.fill(every, judge, run.workers, stage)
+def rejudge(corpus: Corpus, method: Method, run: Run, prior: Prior, threshold: float) -> Judged:
+    """The verdicts of an earlier result, with pairs near from another threshold on."""
+    assert prior.pairs is not None
+    assert prior.features is not None
+    known = prior.pairs
+    batches = known.verdicts.combine_chunks().to_batches(PAIRS_AT_ONCE)
+    verdicts = run.parts("verdicts", VERDICTS)
+    with run.stages("judge", total=known.left.size) as stage:
+        verdicts.fill(batches, lambda batch: (rethreshold(batch, threshold), 0), 1, stage)
+    surveys = CountedSurveys(SurveyResults(), {})
+    return _judged(
+        corpus, method, prior.features, surveys, known.left, known.right, verdicts, threshold
+    )
+
+
+def _judged(
+    corpus: Corpus,
+    method: Method,
+    features: Features,
+    surveys: CountedSurveys,
+    left: Numbers,
+    right: Numbers,
+    verdicts: Parts,
+    threshold: float | None = None,
+) -> Judged:
     relations, similarities = [np.empty(0, object)], [np.empty(0)]
-    for batch in verdicts.each(["relation", "similarity"]):
-        relations.append(names(batch["relation"]))
+    for batch in verdicts.each(RELATED.names):
+        relations.append(_few_strings(batch["relation"]))
         similarities.append(batch["similarity"].to_numpy(zero_copy_only=False))
-    return Judged(left, right, np.concatenate(relations), np.concatenate(similarities), verdicts)
+    return Judged(
+        corpus,
+        method,
+        features,
+        surveys,
+        left,
+        right,
+        np.concatenate(relations),
+        np.concatenate(similarities),
+        verdicts,
+        threshold,
+    )
 
 
-def names(column: pa.StringArray) -> NDArray[np.object_]:
+def _few_strings(column: pa.StringArray) -> NDArray[np.object_]:
     """The strings of a column with few different ones, each of which is held once."""
     encoded = column.dictionary_encode()
     words = np.array(encoded.dictionary.to_pylist(), object)
-    found: NDArray[np.object_] = words[encoded.indices.to_numpy()]
-    return found
+    strings: NDArray[np.object_] = words[encoded.indices.to_numpy()]
+    return strings
 
 
-def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Rows]:
-    if isinstance(method, ProposesCandidates):
+def _candidates(method: Method, features: Features, run: Run) -> tuple[Numbers, Numbers]:
+    if (searches := searcher(method)) is not None:
         with run.stages("candidates") as stage:
-            propose = method.candidates
             pairs = run.parts("pairs", SHARING)
-            pairs.fill([None], lambda _: (_sharing(propose(features.all())), 0), 1, stage)
+            pairs.fill([searches], lambda each: (_search(each, features.all()), 0), 1, stage)
             return _chosen(method, pairs.each())
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
@@ -127,35 +227,10 @@ def _candidates(method: Method, features: Features, run: Run) -> tuple[Rows, Row
         return _chosen(method, pairs.each())
 
 
-def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows]:
-    """The pairs that are worth judging, each once, in order."""
-    found, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for batch in batches:
-        found.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
-        shares.append(batch["shared"].to_numpy())
-    pairs, shared = added_up(_joined(found), _joined(shares))
-    left, right = unpacked(pairs)
-    if method.chance_pairs is None:
-        return left, right
-    return without_most_chance_pairs(left, right, shared, method.chance_pairs)
-
-
-def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
-    """All numbers as one array; the parts, which may be many, are let go."""
-    numbers = np.concatenate(parts)
-    parts.clear()
-    return numbers
-
-
-def _sharing(pairs: pa.RecordBatch) -> pa.RecordBatch:
-    """Pairs that were found in another way than by their keys."""
-    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
-
-
-def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
+def find_candidates(method: Method, features: pa.Table) -> tuple[Numbers, Numbers]:
     """Candidate pairs among features that are all in memory."""
-    if isinstance(method, ProposesCandidates):
-        return _chosen(method, [_sharing(method.candidates(features))])
+    if (searches := searcher(method)) is not None:
+        return _chosen(method, [_search(searches, features)])
     batches = features.to_batches()
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
     keys = [
@@ -165,53 +240,115 @@ def find_candidates(method: Method, features: pa.Table) -> tuple[Rows, Rows]:
     return _chosen(method, [_pairs(method, keys)])
 
 
-def _keys(method: Method, features: Features, numbers: Sequence[int]) -> pa.RecordBatch:
+def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
+    return _sharing_one(method.search(features))
+
+
+def _keys(method: Method, features: Features, batches: Sequence[int]) -> pa.RecordBatch:
     """The keys of some batches of features, by page number."""
-    made = []
-    for number in numbers:
-        made.append(_numbered(method.keys(features.batches[number]), features.pages[number]))
-        features.release(number)
-    return in_order_of_keys(pa.concat_batches(made))
+    keys = []
+    for batch in batches:
+        keys.append(_numbered(method.keys(features.batches[batch]), features.numbers[batch]))
+        features.release(batch)
+    return in_order_of_keys(pa.concat_batches(keys))
 
 
-def _numbered(keys: pa.RecordBatch, pages: Rows) -> pa.RecordBatch:
+def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
     """Keys by page number instead of row."""
     return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
 
 
 def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """The pairs that share a key, and how many."""
+    """The pairs that share a key, and how many they share."""
     rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in batches:
         rows.append(batch["row"].to_numpy())
         keys.append(batch["key"].to_numpy())
-    if method.transitive:
+    source = method.candidate_source
+    if isinstance(source, SharedKeys) and source.decisive:
         firsts = pairs_with_first(_joined(rows), _joined(keys))
-        return _sharing(pa.record_batch(list(firsts), schema=PAIRS))
+        return _sharing_one(pa.record_batch(list(firsts), schema=PAIRS))
     sharing = pairs_sharing_keys(_joined(rows), _joined(keys))
     return pa.record_batch(list(sharing), schema=SHARING)
 
 
-def _decide_in_order(
-    method: DecidesInOrder, spilled: Spilled, features: Features, run: Run
-) -> tuple[Rows, Rows, pa.RecordBatch]:
+def _sharing_one(pairs: pa.RecordBatch) -> pa.RecordBatch:
+    """Pairs of which it does not matter how many keys they share."""
+    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
+
+
+def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
+    """The pairs that are worth judging, each once, in order."""
+    every, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for batch in batches:
+        every.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
+        shares.append(batch["shared"].to_numpy())
+    pairs, shared = added_up(_joined(every), _joined(shares))
+    left, right = unpacked(pairs)
+    source = method.candidate_source
+    if not isinstance(source, SharedKeys) or source.max_single_key_pairs is None:
+        return left, right
+    return without_most_single_key_pairs(left, right, shared, source.max_single_key_pairs)
+
+
+def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """All numbers as one array; the parts, which may be many, are let go."""
+    numbers = np.concatenate(parts)
+    parts.clear()
+    return numbers
+
+
+def _judge_pairs(
+    method: Method,
+    features: Features,
+    left: Numbers,
+    right: Numbers,
+    known: KnownPairs | None,
+    run: Run,
+) -> Parts:
+    """The verdict on each pair, in the work folder; what is known is not judged again."""
+
+    def judge_block(block: PairBlock) -> tuple[pa.RecordBatch, int]:
+        if known is None:
+            return block.judge(method.judge, block.left, block.right), 0
+        there, recalled = known.find(block.left, block.right)
+        fresh = block.judge(method.judge, block.left[~there], block.right[~there])
+        order = np.argsort(np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)]))
+        both = pa.concat_tables([recalled, pa.Table.from_batches([fresh])])
+        return both.take(pa.array(order)).combine_chunks().to_batches()[0], 0
+
+    verdicts = run.parts("verdicts", VERDICTS)
+    with run.stages("judge", total=left.size) as stage:
+        blocks = pair_blocks(features, left, right, run.memory)
+        verdicts.fill(blocks, judge_block, run.workers, stage)
+    return verdicts
+
+
+def _assign(
+    method: Assigns, corpus: Corpus, features: Features, run: Run
+) -> tuple[Numbers, Numbers, Parts]:
     """Page by page in the order of (time, id); pages without a time come last."""
-    ids = spilled.ids
+    ids = corpus.ids
     with run.stages("assign", total=len(ids)) as stage:
-        numbered = pa.table({"time": spilled.pages["time"], "number": np.arange(len(ids))})
+        numbered = pa.table({"time": corpus.pages["time"], "number": np.arange(len(ids))})
         keys = [("time", "ascending"), ("number", "ascending")]
         order = pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)
         assigned = method.assign(ids.take(pa.array(order)), features.take(order), MemoryState())
         stage.advance(len(ids))
-    found = assigned["match"].is_valid()
-    page = order[found.to_numpy(zero_copy_only=False)]
-    match = pc.index_in(assigned["match"].filter(found), ids).to_numpy().astype(np.int64)
-    return _smaller_first(page, match, assigned.filter(found).select(VERDICTS.names))
+    matched = assigned["match"].is_valid()
+    page = order[booleans(matched)]
+    match = pc.index_in(assigned["match"].filter(matched), ids).to_numpy().astype(np.int64)
+    left, right, assigned = _smaller_first(page, match, assigned.filter(matched))
+    verdicts = run.parts("verdicts", VERDICTS)
+    with run.stages("judge", total=left.size) as stage:
+        starts = range(0, left.size, PAIRS_AT_ONCE)
+        verdicts.fill(starts, lambda at: (assigned.slice(at, PAIRS_AT_ONCE), 0), 1, stage)
+    return left, right, verdicts
 
 
 def _smaller_first(
-    page: Rows, match: Rows, verdicts: pa.RecordBatch
-) -> tuple[Rows, Rows, pa.RecordBatch]:
+    page: Numbers, match: Numbers, verdicts: pa.RecordBatch
+) -> tuple[Numbers, Numbers, pa.RecordBatch]:
     """The pairs in order, each with the smaller number left; the relation turns with it."""
     relations = [
         str(Relation(relation).reverse) if turned else relation
@@ -224,91 +361,70 @@ def _smaller_first(
     return left[order], right[order], turned
 
 
-@dataclass(frozen=True)
-class Clustering:
-    """For each page: its cluster (the smallest page number in it) and the page kept for it."""
-
-    labels: Rows
-    kept: Rows
-    to_kept: pa.Table  # relation and similarity of each page that is not kept, to the kept one
-
-    @property
-    def is_kept(self) -> NDArray[np.bool_]:
-        """Which pages are kept."""
-        return np.equal(self.kept, np.arange(self.kept.size))
+def rethreshold(verdicts: pa.RecordBatch, threshold: float) -> pa.RecordBatch:
+    """The verdicts with those that go by similarity made near or different at `threshold`."""
+    relation = verdicts["relation"]
+    by_similarity = pc.is_in(relation, pa.array(BY_SIMILARITY))
+    enough = pc.fill_null(pc.greater_equal(verdicts["similarity"], threshold), False)
+    by_threshold = pc.if_else(enough, str(Relation.NEAR), str(Relation.DIFFERENT))
+    place = verdicts.schema.get_field_index("relation")
+    changed = pc.if_else(by_similarity, by_threshold, relation)
+    return verdicts.set_column(place, verdicts.schema.field(place), changed)
 
 
-@dataclass(frozen=True)
-class JoinRule:
-    """When two pages belong together."""
-
-    judge: PairJudge  # without evidence, where the method can leave it out
-    relations: Sequence[str]  # the verdicts that join
-    sisters: Callable[[Features], NDArray[np.uint64]] | None  # for clusters around a centre
+# Second half
 
 
-def join_rule(method: Method, *, contained: bool) -> JoinRule:
-    """The method's own rule; `contained` joins excerpts to what contains them, too."""
-    also = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
-    relations = sorted(str(relation) for relation in {*method.joins, *also})
-    in_place = method.relate_in_place if isinstance(method, JudgesInPlace) else None
-    judge = PairJudge(method.judge, in_place)
-    if not isinstance(method, ClustersAroundCentres):
-        return JoinRule(judge, relations, None)
-    sisters = method.sisters
-
-    def all_sisters(features: Features) -> NDArray[np.uint64]:
-        found = np.zeros(len(features), np.uint64)
-        for pages, batch in features.each():
-            found[pages] = sisters(batch)
-        return found
-
-    return JoinRule(judge, relations, all_sisters)
-
-
-def cluster_pages(
-    rule: JoinRule,
-    spilled: Spilled,
-    features: Features,
+def settle(
     judged: Judged,
-    keep: str,
     run: Run,
-    earlier: Earlier | None = None,
-) -> Clustering:
-    """Join verified pairs, choose what to keep, and judge each member against it."""
+    *,
+    keep: str,
+    contained: bool = False,
+    constraints: Constraints = UNCONSTRAINED,
+    prior: Prior = NO_PRIOR,
+) -> Outcome:
+    """Clusters from verified pairs, the page to keep of each, and what each member is to it.
+
+    `contained` joins excerpts to what contains them, too. Clusters of `prior` keep their names: a
+    new page joins one of them or stands beside them.
+    """
+    relations = joining_relations(judged.method, contained=contained)
+
+    def closeness(one: Numbers, other: Numbers) -> NDArray[np.float64]:
+        verdicts = judged.relate(one, other, run)
+        joins = pc.is_in(verdicts["relation"], pa.array(relations)).to_numpy()
+        return np.where(joins, verdicts["similarity"], APART)
+
     with run.stages("cluster") as stage:
-        joined = np.isin(judged.relations, rule.relations)
-        left, right = judged.left[joined], judged.right[joined]
-        similarity = judged.similarities[joined]
-
-        def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
-            verdicts = _judge(rule, features, one, other, run)
-            joined = pc.is_in(verdicts["relation"], pa.array(rule.relations)).to_numpy()
-            return np.where(joined, verdicts["similarity"], APART)
-
-        known = np.full(len(features), NEW)
-        if earlier is not None:
-            known = join_earlier(earlier.labels, earlier.kept, left, right, similarity, closeness)
+        joins = np.isin(judged.relations, relations)
+        left, right = judged.left[joins], judged.right[joins]
+        similarity = judged.similarities[joins]
+        known = np.full(len(judged.corpus), NEW)
+        if prior.labels is not None and prior.kept is not None:
+            known = join_earlier(prior.labels, prior.kept, left, right, similarity, closeness)
         free = (known[left] == NEW) & (known[right] == NEW)
-        left, right, similarity = left[free], right[free], similarity[free]
-        if rule.sisters is None:
-            labels = connected_components(len(features), left, right)
-        else:
-            sisters = rule.sisters(features)
-            labels = centred_clusters(sisters, left, right, similarity, closeness)
+        groups = None
+        if judged.method.joining is Joining.CENTRES:
+            groups = judged.features.gather(judged.method.same_host_group).astype(np.uint64)
+        labels = cluster_pairs(
+            len(judged.corpus),
+            left[free],
+            right[free],
+            similarity[free],
+            closeness,
+            same_host_group=groups,
+            constraints=constraints,
+        )
         labels = np.where(known == NEW, labels, known)
-        kept = choose_kept(keep, spilled.pages, labels)
+        kept = choose_kept(keep, judged.corpus.pages, labels)
         members = np.flatnonzero(kept != np.arange(kept.size))
-        to_kept = _judge(rule, features, members, kept[members], run)
-        stage.advance(len(features))
-        return Clustering(labels, kept, to_kept)
+        to_kept = judged.relate(members, kept[members], run)
+        stage.advance(len(judged.corpus))
+        return Outcome(judged, labels, kept, to_kept)
 
 
-def _judge(rule: JoinRule, features: Features, left: Rows, right: Rows, run: Run) -> pa.Table:
-    """Relation and similarity of pairs, some at a time."""
-
-    def judge(block: Block) -> pa.RecordBatch:
-        return block.judge(rule.judge, block.left, block.right).select(RELATED.names)
-
-    batches = ordered_map(judge, blocks(features, left, right, run.memory), run.workers)
-    return pa.Table.from_batches(batches, RELATED)
+def joining_relations(method: Method, *, contained: bool) -> list[str]:
+    """The verdicts that bring two pages together."""
+    excerpts = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
+    return sorted(str(relation) for relation in {*method.joins, *excerpts})

@@ -1,21 +1,21 @@
-"""Whether what an earlier result remembers can be used again.
+"""What was decided before: by an earlier result, or in a store.
 
-What a result remembers of its pages, so that later runs need not read them again.
+Features that are frozen, the counts behind them, verdicts that need not be found again, and
+clusters that keep their names come as a `Prior`, apart from the pages (`corpus`). A result
+remembers them in two kinds of files:
 
-`remembered.parquet` has a row a page, in the order of ids: its record and its features. Lists of
-numbers are byte strings there: Parquet writes and reads lists number by number, with two levels for
-each.
-`survey.parquet` has the counts behind the features, for a method that surveys.
-
-An earlier result, taken up again: its pages, features, clusters and verdicts.
+* `remembered.parquet` has a row a page, in the order of ids: what is known of it, and its features.
+  Lists of numbers are byte strings there, because Parquet writes lists number by number.
+* `survey.parquet` (and `site_survey.parquet`, for a method that needs both) has the counts behind
+  the features.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,187 +25,107 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from neardup.arrays import pack, unpack
+from neardup.arrays import pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
-from neardup.local.corpus import KEPT_COLUMNS, Spilled
-from neardup.local.features import Features, Rows, mapped_features
-from neardup.local.result import Result
+from neardup.local.corpus import PAGE_COLUMNS, Corpus
+from neardup.local.features import Features, kept_features
+from neardup.local.result import PAGES_FILE, Result
 from neardup.local.work import Run
-from neardup.methods.base import DecidesInOrder, Method, evidence_json
-from neardup.model import Skip, SkipReason, Source
+from neardup.methods.base import Method, assigner, evidence_json
+from neardup.methods.registry import make_method, reference
 from neardup.rules.candidates import distinct_pairs, packed
 from neardup.rules.clusters import NEW
 from neardup.schemas import COUNTS, FORMAT, PAGES, VERDICTS
 
-
-def check_format(folder: Path | str, summary: Mapping[str, Any]) -> None:
-    """Features and hashes that another version wrote mean something else."""
-    written = summary.get("format", "none")
-    if written != FORMAT:
-        raise InputError(
-            f"{folder} was written in format {written} and this neardup reads format {FORMAT}: "
-            "use the neardup that wrote it, or make the result again"
-        )
-
-
-def check_method(folder: Path | str, summary: Mapping[str, Any], method: Method) -> None:
-    """A result can be taken up by the same method with the same options only."""
-    options = json.loads(json.dumps(dataclasses.asdict(method.options)))
-    if (summary["method"], summary["options"]) != (method.name, options):
-        told = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
-        raise UsageError(
-            f"{folder} was made with method {summary['method']} ({told}); use the same here"
-        )
-
-
-PAGES_FILE = "remembered.parquet"
-SURVEY_FILE = "survey.parquet"
 ROWS_AT_ONCE = 4096
 REPEATED = ["canonical_url", "source"]  # columns whose values repeat; features are hashes
 TAKEN_BYTES = 64_000_000  # of features that are put in order at once, about
 
-
-def _schema(features: Features) -> pa.Schema:
-    """Id, record, features."""
-    return pa.schema(
-        [
-            PAGES.field("id"),
-            *(PAGES.field(name) for name in KEPT_COLUMNS),
-            pa.field("length", pa.int64()),
-            pa.field("features", pa.struct(list(_packed_schema(features))), nullable=False),
-        ]
-    )
-
-
-def _packed_schema(features: Features) -> pa.Schema:
-    packed = features.number_lists
-    return pa.schema(
-        [
-            (each.name, pa.large_binary()) if each.name in packed else each
-            for each in features.schema
-        ]
-    )
-
-
-def write_remembered(folder: Path, spilled: Spilled, features: Features) -> None:
-    """Remember every page of a run."""
-    options = {"use_dictionary": REPEATED, "compression": "zstd"}
-    with pq.ParquetWriter(folder / PAGES_FILE, _schema(features), **options) as writer:
-        for batch in _rows(spilled, features):
-            writer.write_batch(batch)
-
-
-def read_remembered(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The features of all pages, in the order of ids, as they were."""
-    lists = [field.name for field in schema if pa.types.is_list(field.type)]
-    file = pq.ParquetFile(folder / PAGES_FILE)
-    for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):
-        stored = pa.RecordBatch.from_struct_array(batch["features"])
-        packed = [name for name in lists if pa.types.is_large_binary(stored[name].type)]
-        yield unpack(stored, schema, packed)
-
-
-def _rows(spilled: Spilled, features: Features) -> Iterator[pa.RecordBatch]:
-    schema = _schema(features)
-    for start, taken in _features_in_order(features):
-        here = slice(start, start + ROWS_AT_ONCE)
-        columns = {
-            "id": spilled.ids[here],
-            **{name: spilled.pages[name][here].combine_chunks() for name in KEPT_COLUMNS},
-            "length": spilled.pages["length"][here].combine_chunks(),
-            "features": pack(taken, features.number_lists).to_struct_array(),
-        }
-        yield pa.record_batch(columns, schema=schema)
-
-
-def _features_in_order(features: Features) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The features of ROWS_AT_ONCE pages after another, and the number of the first.
-
-    As many as memory allows are taken together: the pages of each may lie in all parts.
-    """
-    together = -(-features.rows_within(TAKEN_BYTES) // ROWS_AT_ONCE) * ROWS_AT_ONCE
-    numbers = np.arange(len(features))
-    for first in range(0, len(features), together):
-        taken = features.take(numbers[first : first + together])
-        for start in range(0, taken.num_rows, ROWS_AT_ONCE):
-            yield first + start, taken[start : start + ROWS_AT_ONCE]
-
-
-def write_survey(folder: Path, counts: Iterator[pa.RecordBatch]) -> None:
-    """Remember the counts of a survey."""
-    options = {"use_dictionary": ["count"], "column_encoding": {"key": "DELTA_BINARY_PACKED"}}
-    with pq.ParquetWriter(folder / SURVEY_FILE, COUNTS, compression="zstd", **options) as writer:
-        for batch in counts:
-            writer.write_batch(batch)
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPairs:
     """Pairs that have their verdict already, in order, left < right."""
 
-    left: Rows
-    right: Rows
+    left: Numbers
+    right: Numbers
     verdicts: pa.Table
+
+    def find(self, left: Numbers, right: Numbers) -> tuple[NDArray[np.bool_], pa.Table]:
+        """Which of these pairs are known, and the verdicts on those."""
+        known = packed(self.left, self.right)
+        pairs = packed(left, right)
+        place = np.searchsorted(known, pairs)
+        there = place < known.size
+        there[there] = known[place[there]] == pairs[there]
+        return there, self.verdicts.take(pa.array(place[there]))
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """The pages of an earlier result among those of this run, by their numbers in this run."""
+class Prior:
+    """What was decided before about some pages of a corpus."""
 
-    folder: Path
-    numbers: Rows  # of each earlier page, in the order of the earlier result
-    labels: Rows  # of every page: its earlier cluster, or NEW
-    kept: Rows  # of every page: the page its earlier cluster keeps, or NEW
+    features: Features | None = None  # of pages without a text in the corpus
+    counts: Mapping[str, Iterable[pa.RecordBatch]] = field(default_factory=dict)
+    pairs: KnownPairs | None = None
+    labels: Numbers | None = None  # of every page: its cluster, or NEW
+    kept: Numbers | None = None  # of every page: the page that its cluster keeps, or NEW
 
-    def survey_batches(self) -> Iterator[pa.RecordBatch]:
-        """The counts behind the earlier features."""
-        path = self.folder / SURVEY_FILE
-        if path.exists():
-            yield from pq.ParquetFile(path).iter_batches()
+    @classmethod
+    def from_result(
+        cls, folder: Path, corpus: Corpus, numbers: Numbers, method: Method, run: Run
+    ) -> Prior:
+        """What a result remembers; `numbers` are those of its pages in the corpus, in order."""
+        rows = list(Result(folder).pages())
+        labels, kept = np.full(len(corpus), NEW), np.full(len(corpus), NEW)
+        labels[numbers] = _numbers_of(corpus.ids, [row["cluster"] for row in rows])
+        named = [row["duplicate_of"] or row["id"] for row in rows]
+        kept[numbers] = _numbers_of(corpus.ids, named)
+        batches = read_features(folder, method.feature_schema)
+        return cls(
+            kept_features("earlier", batches, method, numbers, run),
+            {
+                name: pq.ParquetFile(folder / file).iter_batches()
+                for name, file in survey_files(method).items()
+                if (folder / file).exists()
+            },
+            _known_pairs(folder, corpus.ids),
+            labels,
+            kept,
+        )
 
-    def known_pairs(self, ids: pa.Array) -> Known:
-        """The verdicts of the earlier run."""
-        rows = [*Result(self.folder).pairs(), *Result(self.folder).rejected()]
-        left = _numbers_of(ids, [row["a"] for row in rows])
-        right = _numbers_of(ids, [row["b"] for row in rows])
-        verdicts = [{**row, "evidence": evidence_json(row["evidence"])} for row in rows]
-        table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
-        order = np.lexsort((right, left))
-        return Known(left[order], right[order], table.take(pa.array(order)))
-
-
-def with_known(
-    left: Rows, right: Rows, known: Known, *, seen: NDArray[np.bool_]
-) -> tuple[Rows, Rows]:
-    """The candidates with a new page in them, and the pairs that are known, in order."""
-    new = ~(seen[left] & seen[right])
-    return distinct_pairs(
-        np.concatenate([left[new], known.left]), np.concatenate([right[new], known.right])
-    )
-
-
-Judge = Callable[[Rows, Rows], pa.RecordBatch]
-
-
-def judging_the_rest(judge: Judge, known: Known) -> Judge:
-    """`judge` for pairs that are not known; the others have their verdict."""
-    known_pairs = packed(known.left, known.right)
-
-    def judge_or_recall(left: Rows, right: Rows) -> pa.RecordBatch:
-        pairs = packed(left, right)
-        place = np.searchsorted(known_pairs, pairs)
-        there = place < known_pairs.size
-        there[there] = known_pairs[place[there]] == pairs[there]
-        recalled = known.verdicts.take(pa.array(place[there]))
-        judged = pa.Table.from_batches([judge(left[~there], right[~there])])
-        order = np.argsort(np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)]))
-        both = pa.concat_tables([recalled, judged]).take(pa.array(order)).combine_chunks()
-        return both.to_batches()[0]
-
-    return judge_or_recall
+    def with_known(self, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+        """The candidates with a new page in them, and the pairs that are known, in order."""
+        if self.pairs is None or self.labels is None:
+            return left, right
+        seen = self.labels != NEW
+        new = ~(seen[left] & seen[right])
+        return distinct_pairs(
+            np.concatenate([left[new], self.pairs.left]),
+            np.concatenate([right[new], self.pairs.right]),
+        )
 
 
-def earlier_summary(folder: Path) -> dict[str, Any]:
+def _known_pairs(folder: Path, ids: pa.Array) -> KnownPairs:
+    rows = [*Result(folder).pairs(), *Result(folder).rejected()]
+    left = _numbers_of(ids, [row["a"] for row in rows])
+    right = _numbers_of(ids, [row["b"] for row in rows])
+    verdicts = [{**row, "evidence": evidence_json(row["evidence"])} for row in rows]
+    table = pa.Table.from_pylist(verdicts, schema=VERDICTS)
+    order = np.lexsort((right, left))
+    return KnownPairs(left[order], right[order], table.take(pa.array(order)))
+
+
+def _numbers_of(ids: pa.Array, names: list[str]) -> Numbers:
+    numbers: Numbers = pc.index_in(pa.array(names, pa.string()), ids).to_numpy().astype(np.int64)
+    return numbers
+
+
+# Whether a result can be used
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
     """The summary of an earlier result, which must remember its pages as this version does."""
     if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
         raise InputError(f"{folder} holds no result of an earlier run")
@@ -214,78 +134,117 @@ def earlier_summary(folder: Path) -> dict[str, Any]:
     return summary
 
 
+def check_format(folder: Path | str, summary: Mapping[str, Any], expected: int = FORMAT) -> None:
+    """Features and hashes that another version wrote mean something else."""
+    written = summary.get("format", "none")
+    if written != expected:
+        raise InputError(
+            f"{folder} was written in format {written} and this neardup reads format {expected}: "
+            "use the neardup that wrote it, or make the result again"
+        )
+
+
+def check_method(folder: Path | str, summary: Mapping[str, Any], method: Method) -> None:
+    """A result can be used again by the same method with the same options and view only."""
+    earlier = method_of(summary)
+    if _described(earlier) != _described(method):
+        options = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
+        raise UsageError(
+            f"{folder} was made with method {summary['method']} on the view {earlier.view} "
+            f"({options}); use the same here"
+        )
+
+
+def method_of(summary: Mapping[str, Any]) -> Method:
+    """The method that a result was made with."""
+    view = summary.get("view")
+    return make_method(summary["method"], summary["options"], view=view, stored=True)
+
+
+def _described(method: Method) -> tuple[str, str, str]:
+    options = json.dumps(dataclasses.asdict(method.options), sort_keys=True)
+    return reference(method), method.view, options
+
+
 def check_earlier(folder: Path, method: Method) -> None:
-    """Whether an earlier result can be taken up by this method."""
-    summary = earlier_summary(folder)
-    if isinstance(method, DecidesInOrder):
+    """Whether new pages can be compared with an earlier result by this method."""
+    summary = read_summary(folder)
+    if assigner(method) is not None:
         raise UsageError(
             f"{method.name} decides against a growing state, which a result folder does not hold"
         )
     check_method(folder, summary, method)
 
 
-def among_earlier(spilled: Spilled, folder: Path) -> tuple[Spilled, Earlier]:
-    """All pages, earlier and new, numbered anew; a new page with an earlier id is skipped."""
-    remembered = pq.read_table(folder / PAGES_FILE, columns=["id", *spilled.pages.column_names])
-    old_ids = remembered["id"].combine_chunks()
-    fresh = pc.invert(pc.is_in(spilled.ids, old_ids))
-    new_rows = np.flatnonzero(fresh.to_numpy(zero_copy_only=False))
-    ids = pa.concat_arrays([old_ids, spilled.ids.take(pa.array(new_rows))])
-    pages = pa.concat_tables(
-        [remembered.drop_columns(["id"]), spilled.pages.take(pa.array(new_rows))]
+# What a result remembers
+
+
+def survey_files(method: Method) -> dict[str, str]:
+    """The files of a result that hold the counts of its surveys, by what they are of."""
+    kinds = [("sites", method.site_counts), ("corpus", method.surveys)]
+    present = [name for name, counted in kinds if counted is not None]
+    files = ["survey.parquet", "site_survey.parquet"]
+    return dict(zip(reversed(present), files, strict=False))
+
+
+def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
+    """Remember the counts of a survey."""
+    options = {"use_dictionary": ["count"], "column_encoding": {"key": "DELTA_BINARY_PACKED"}}
+    with pq.ParquetWriter(path, COUNTS, compression="zstd", **options) as writer:
+        for batch in counts:
+            writer.write_batch(batch)
+
+
+def write_pages(folder: Path, corpus: Corpus, features: Features) -> None:
+    """Remember every page of a run, with its features."""
+    options = {"use_dictionary": REPEATED, "compression": "zstd"}
+    schema = _page_schema(features)
+    with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
+        for start, taken in _features_in_order(features):
+            here = slice(start, start + ROWS_AT_ONCE)
+            columns = {
+                "id": corpus.ids[here],
+                **{name: corpus.pages[name][here].combine_chunks() for name in PAGE_COLUMNS},
+                "length": corpus.pages["length"][here].combine_chunks(),
+                "features": pack_lists(taken, features.number_lists).to_struct_array(),
+            }
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The features of all pages, in the order of ids, as they were."""
+    lists = [field.name for field in schema if pa.types.is_list(field.type)]
+    file = pq.ParquetFile(folder / PAGES_FILE)
+    for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):
+        stored = pa.RecordBatch.from_struct_array(batch["features"])
+        as_bytes = [name for name in lists if pa.types.is_large_binary(stored[name].type)]
+        yield unpack_lists(stored, schema, as_bytes)
+
+
+def _page_schema(features: Features) -> pa.Schema:
+    """Id, what is known of the page, features."""
+    fields = [
+        pa.field(each.name, pa.large_binary()) if each.name in features.number_lists else each
+        for each in features.schema
+    ]
+    return pa.schema(
+        [
+            PAGES.field("id"),
+            *(PAGES.field(name) for name in PAGE_COLUMNS),
+            pa.field("length", pa.int64()),
+            pa.field("features", pa.struct(fields), nullable=False),
+        ]
     )
-    order = pc.array_sort_indices(ids).to_numpy().astype(np.int64)
-    number = np.empty(order.size, np.int64)
-    number[order] = np.arange(order.size)
-    renumbered = np.full(len(spilled.ids), NEW)
-    renumbered[new_rows] = number[len(old_ids) :]
-    merged = Spilled(
-        spilled.parts,
-        [np.where(each >= 0, renumbered[each], NEW) for each in spilled.numbers],
-        ids.take(pa.array(order)),
-        pages.take(pa.array(order)),
-        [*spilled.skips, *_seen_before(spilled, fresh)],
-    )
-    return merged, _earlier(folder, merged.ids, number[: len(old_ids)])
 
 
-def _seen_before(spilled: Spilled, fresh: pa.Array) -> Iterator[Skip]:
-    for row in np.flatnonzero(~fresh.to_numpy(zero_copy_only=False)).tolist():
-        place = Source(spilled.pages["source"][row].as_py(), spilled.pages["record"][row].as_py())
-        detail = "the earlier result has this id"
-        yield Skip(place, SkipReason.DUPLICATE_ID, detail, spilled.ids[row].as_py())
+def _features_in_order(features: Features) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The features of ROWS_AT_ONCE pages after another, and the number of the first.
 
-
-def _earlier(folder: Path, ids: pa.Array, numbers: Rows) -> Earlier:
-    rows: list[dict[str, Any]] = list(Result(folder).pages())
-    labels, kept = np.full(len(ids), NEW), np.full(len(ids), NEW)
-    labels[numbers] = _numbers_of(ids, [row["cluster"] for row in rows])
-    kept[numbers] = _numbers_of(ids, [row["duplicate_of"] or row["id"] for row in rows])
-    return Earlier(folder, numbers, labels, kept)
-
-
-def _numbers_of(ids: pa.Array, names: list[str]) -> NDArray[np.int64]:
-    found: Rows = pc.index_in(pa.array(names, pa.string()), ids).to_numpy().astype(np.int64)
-    return found
-
-
-def with_earlier_features(method: Method, new: Features, earlier: Earlier, run: Run) -> Features:
-    """The features of all pages."""
-    old = remembered_features(earlier.folder, method, earlier.numbers, run)
-    return Features(
-        method.feature_schema,
-        [*new.batches, *old.batches],
-        [*new.pages, *old.pages],
-        [*new.maps, *old.maps],
-    )
-
-
-def remembered_features(folder: Path, method: Method, numbers: Rows, run: Run) -> Features:
-    """The features that a result remembers, unpacked into the work folder."""
-    parts = run.parts("earlier", method.feature_schema, compressed=False)
-    batches = read_remembered(folder, method.feature_schema)
-    with run.stages("earlier", total=numbers.size) as stage:
-        parts.fill(batches, lambda batch: (batch, 0), 1, stage)
-    cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
-    paths = [parts.path(part.number) for part in parts.listed]
-    return mapped_features(method.feature_schema, paths, np.split(numbers, cuts))
+    As many as memory allows are taken together: the pages of each may be in all parts.
+    """
+    together = -(-features.rows_within(TAKEN_BYTES) // ROWS_AT_ONCE) * ROWS_AT_ONCE
+    numbers = np.arange(len(features))
+    for first in range(0, len(features), together):
+        taken = features.take(numbers[first : first + together])
+        for start in range(0, taken.num_rows, ROWS_AT_ONCE):
+            yield first + start, taken[start : start + ROWS_AT_ONCE]

@@ -22,13 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from neardup.arrays import string_buffers
 from neardup.errors import OutputError
 from neardup.kernels.json_text import quoted_texts
 from neardup.local.run import Stage
 from neardup.model import Cluster
-from neardup.text.tokens import string_buffers
 
 Format = Literal["jsonl", "parquet"]
+
+PAGES_FILE = "remembered.parquet"  # what later runs need of every page; see `prior`
 
 CLUSTERS = pa.schema(
     [

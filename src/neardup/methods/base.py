@@ -1,73 +1,139 @@
-"""What a method is: three pure steps over Arrow batches, and the registry of methods by name.
+"""What a method is: three steps over Arrow batches, what it declares, and the registry by name.
 
-1. `features(pages)`: what is remembered of a page; one row a page, in the pages' order.
+1. `features(pages)`: what is remembered of a page; one row a page, in the order of the pages.
 2. `keys(features)`: 64-bit blocking keys; pages that share a key are candidates.
-3. `judge(left, right)`: the verdict on candidate pairs, row by row of two feature batches.
+3. `judge(rows, left, right)`: the verdict on pairs of pages, given by their row numbers.
 
-Everything else (reading, grouping, clustering, keeping, storing, distributing) is written once
-over these three. What they cannot say, a method says with an optional step:
+Everything else (reading, pairing, clustering, keeping, storing, distributing) is written once over
+these three. A method declares how its candidates are found (`candidate_source`), how its pairs join
+(`joins`, `joining`) and which text of a page it reads (`default_view`, see `text.views`). Three
+optional steps say what the three cannot:
 
-* `Surveys.survey`: counts over all pages that `features` needs (lines of a host, words of a
-  corpus). The engine adds them up and hands them to `features`.
-* `KnowsSites.sites`: which pages are counted together, for an index that surveys as pages come.
-* `ProposesCandidates.candidates`: its own exact way to find candidates.
-* `JudgesInPlace.judge_in_place`: the same verdicts as `judge`, on rows where they stand, for a
-  method whose features are costly to put side by side.
-* `ClustersAroundCentres.sisters`: clusters are to be split where they stretch.
-* `DecidesInOrder.assign`: a decision against a growing state, page by page in the order of
-  (time, id). It takes the place of keys and candidates.
+* `Surveys.survey`: counts over all pages that `features` needs, such as document frequencies.
+* `Searches.search`: an exact way of its own to find candidates.
+* `Assigns.assign`: a decision against a growing state, page by page in the order of (time, id). It
+  takes the place of keys and candidates.
 
-A method holds its options and nothing else: the same pages give the same answer in any batch
-size, order or engine.
-
-The limit of methods that have no way around looking at every pair.
+A method holds its options and its view and nothing else: the same pages give the same verdicts in
+any batch size, order or engine. docs/methods/writing-a-method.md writes one in thirty lines.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.config import build_options
+from neardup.arrays import FeatureRows
 from neardup.errors import UsageError
-from neardup.kernels.site import count_table
 from neardup.model import Relation
-from neardup.schemas import VERDICTS
+from neardup.schemas import PAGES, VERDICTS
+from neardup.text.sites import BlockCounts, SiteCounts, Survey
+from neardup.text.views import VIEW_COLUMNS, View, view_pages
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SharedKeys:
+    """Candidates are the pages that share a key.
+
+    `decisive`: sharing a key is the verdict, so a group of n pages needs n - 1 pairs only.
+    `max_single_key_pairs`: where near pages share many keys, pairs that share only one are mostly
+    chance, and their number grows with the square of the pages. A page stays in so many of them, on
+    either side; None keeps all.
+    """
+
+    decisive: bool = False
+    max_single_key_pairs: int | None = None
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """Candidates are what `Searches.search` finds over the features of all pages.
+
+    `exhaustive`: the keys rule out nothing, so at crawl time a page is compared with every other.
+    """
+
+    exhaustive: bool = False
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """There are no candidates: `Assigns.assign` places each page against what came before."""
+
+
+CandidateSource = SharedKeys | OwnSearch | InOrder
+
+
+class Joining(StrEnum):
+    """How verified pairs become clusters."""
+
+    COMPONENTS = "components"  # whatever is connected
+    CENTRES = "centres"  # every member is close to one page of its cluster
+
+
+class SurveyResults(NamedTuple):
+    """What was counted over all pages before their features are computed."""
+
+    sites: Survey | None = None  # what sites repeat: for the view `own`
+    corpus: Survey | None = None  # what `Surveys.survey` counts
+
+
+NOTHING_SURVEYED = SurveyResults()
 
 
 class Method(ABC):
-    """A way to tell duplicates. Subclasses name themselves and fill in the three steps."""
+    """A way to find duplicates. Subclasses declare what they are and fill in the steps."""
 
     name: ClassVar[str]
     paper: ClassVar[str]  # whom it is from, short enough for a table
     languages: ClassVar[str]  # which pages it is for, in words
     cost: ClassVar[str]  # how its work grows, in words
-    Options: ClassVar[type]  # a frozen dataclass; see neardup.config
-    paper_preset: ClassVar[
-        Mapping[str, object]
-    ] = {}  # options that give the paper's rule as printed
+    Options: ClassVar[type]  # a frozen dataclass; see `neardup.config`
+    paper_preset: ClassVar[Mapping[str, object]] = {}  # options that give the paper's rule
+    default_view: ClassVar[View] = View.WHOLE
+    paper_view: ClassVar[View | None] = None  # where it is not the default
+    view_option: ClassVar[str | None] = None  # what it had before there were views: own, or main
+    page_columns: ClassVar[Sequence[str] | None] = None  # of `schemas.PAGES`, that it reads; all
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
-    transitive: ClassVar[bool] = False  # a shared key is the verdict: one pair a page will do
-    # Where near pages share many keys: how many pairs with one shared key a page may be in, at most
-    # (on either side of them). Such pairs grow with the square of the pages. None: all are judged.
-    chance_pairs: ClassVar[int | None] = None
-    compares_all: ClassVar[bool] = False  # its keys rule out nothing: a page is compared with all
-    surveys_all: ClassVar[bool] = False  # its survey is of all pages, not of the pages of a site
+    joining: ClassVar[Joining] = Joining.COMPONENTS
 
-    # The columns of `schemas.PAGES` that `features` and `survey` read; None: any of them.
-    page_columns: ClassVar[Sequence[str] | None] = None
-
-    def __init__(self, options: Any = None) -> None:
+    def __init__(self, options: Any = None, view: View | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
+        self.view = view or self.default_view
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        """How candidates are found."""
+        return SharedKeys()
+
+    @property
+    def site_counts(self) -> SiteCounts | None:
+        """What is counted to know what sites repeat; None where the view does not ask for it."""
+        return BlockCounts() if self.view is View.OWN else None
+
+    @property
+    def surveys(self) -> Surveys | None:
+        """This method, if its features need counts over all pages."""
+        return self if isinstance(self, Surveys) else None
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of `schemas.PAGES` that counting and `describe` read."""
+        if self.page_columns is None:
+            return list(PAGES.names)
+        viewed = () if self.view is View.WHOLE else VIEW_COLUMNS
+        return list(dict.fromkeys([*self.page_columns, *viewed]))
+
+    # The steps
 
     @property
     @abstractmethod
@@ -75,10 +141,12 @@ class Method(ABC):
         """The schema of what `features` gives."""
 
     @abstractmethod
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
         """What is remembered of each page (`schemas.PAGES` in, one row a page out).
 
-        `survey` is there for a method that `Surveys`, and for no other.
+        The pages have only the lines of the view; `describe` is for pages as they were parsed.
         """
 
     @abstractmethod
@@ -90,60 +158,49 @@ class Method(ABC):
         """Blocking keys (`schemas.KEYS`), `row` counting within this batch."""
 
     @abstractmethod
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        """The verdict (`schemas.VERDICTS`) on each pair of rows."""
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        """The verdict (`schemas.VERDICTS`) on each pair of rows.
 
+        Without `evidence` that column may be missing, where leaving it out saves work.
+        """
 
-@dataclass(frozen=True)
-class Survey:
-    """Counts over all pages by 64-bit key, as a method's `survey` step gave and named them.
+    def same_host_group(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
+        """A number for pages that are made alike, by one host. With `Joining.CENTRES`, two pages of
+        one number share a cluster only if they are close to each other. 0: alike with none."""
+        return np.zeros(features.num_rows, np.uint64)
 
-    Only keys counted more than once are here: whoever asks for a key has it, so it counts once.
-    """
+    # The view
 
-    pages: int
-    keys: NDArray[np.uint64]  # sorted, each once
-    counts: NDArray[np.int64]
+    def viewed(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
+        """Pages with only the lines of the view."""
+        return view_pages(pages, self.view, surveyed.sites)
 
-    @cached_property
-    def table(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]]:
-        """The counts as the table that kernels look up (`kernels.site.count_table`)."""
-        return count_table(self.keys, self.counts)
-
-    def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The count of each key, at least 1."""
-        if self.keys.size == 0:
-            return np.ones(keys.size, np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        return np.where(self.keys[place] == keys, self.counts[place], 1)
+    def describe(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        """The features of pages as they were parsed."""
+        return self.features(self.viewed(pages, surveyed), surveyed)
 
 
 @runtime_checkable
 class Surveys(Protocol):
-    """A method whose features depend on what the other pages hold."""
+    """A method whose features depend on counts over all pages."""
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """Keys and counts (`schemas.COUNTS`) of these pages; equal keys are added up."""
 
 
-@runtime_checkable
-class AsksSurvey(Protocol):
-    """A method whose features look up keys that its pages do not count themselves.
+class Searches(Protocol):
+    """A method that finds its candidates itself (`OwnSearch`)."""
 
-    For an engine that hands each batch only the counts it needs; without this step, those are the
-    counts of the keys that `survey` gives for the batch.
-    """
+    def search(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs of rows (`schemas.PAIRS`), each once, left < right, over the features of all pages.
 
-    def asked(self, pages: pa.RecordBatch) -> NDArray[np.uint64]:
-        """Every key that the features of these pages look up, each once."""
-
-
-@runtime_checkable
-class KnowsSites(Protocol):
-    """A method that surveys, and tells pages that are made alike in more ways than by host."""
-
-    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """The sites each page belongs to (`schemas.KEYS`): what it counts with in a survey."""
+        A pair that it finds shares a key, so that engines which hold no page in one place may ask
+        about the pages of each key.
+        """
 
 
 class State(Protocol):
@@ -168,9 +225,8 @@ class MemoryState:
         return self._maps.setdefault(name, {})
 
 
-@runtime_checkable
-class DecidesInOrder(Protocol):
-    """A method that places each page against what it has seen so far."""
+class Assigns(Protocol):
+    """A method that places each page against what it has seen so far (`InOrder`)."""
 
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
         """For each page, in turn, the earlier page it duplicates (`schemas.ASSIGNED`).
@@ -179,46 +235,17 @@ class DecidesInOrder(Protocol):
         """
 
 
-@runtime_checkable
-class ClustersAroundCentres(Protocol):
-    """A method whose clusters must not stretch: every member is close to one page of its cluster.
-
-    Without this step, whatever the method calls a duplicate joins.
-    """
-
-    def sisters(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
-        """A number for pages that are made alike (by one host): two pages with the same number
-        may be in a cluster only if they are close to each other. 0: nobody's sister."""
+def searcher(method: Method) -> Searches | None:
+    """The method, if it finds its candidates itself."""
+    return method if isinstance(method.candidate_source, OwnSearch) else None  # type: ignore[return-value]
 
 
-class Places(NamedTuple):
-    """Rows of some feature batches: the number of the batch and of the row in it."""
-
-    batches: NDArray[np.int32]
-    rows: NDArray[np.int32]
+def assigner(method: Method) -> Assigns | None:
+    """The method, if it decides page by page, in order."""
+    return method if isinstance(method.candidate_source, InOrder) else None  # type: ignore[return-value]
 
 
-@runtime_checkable
-class JudgesInPlace(Protocol):
-    """A method that reads the features of a pair where they stand; nothing is copied for it."""
-
-    def judge_in_place(
-        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
-    ) -> pa.RecordBatch:
-        """What `judge` says (`schemas.VERDICTS`) of each pair of rows."""
-
-    def relate_in_place(
-        self, batches: Sequence[pa.RecordBatch], left: Places, right: Places
-    ) -> pa.RecordBatch:
-        """The same without the evidence (`schemas.RELATED`)."""
-
-
-@runtime_checkable
-class ProposesCandidates(Protocol):
-    """A method that finds its candidates itself, over the features of all pages."""
-
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """Pairs of rows (`schemas.PAIRS`), each once, left < right."""
+# Verdicts
 
 
 def verdicts(
@@ -245,50 +272,8 @@ def evidence_json(evidence: Mapping[str, object]) -> str:
     return _ENCODER.encode(evidence)
 
 
-# name -> module and class. A method's module is imported only when the method is asked for.
-REGISTRY: Mapping[str, tuple[str, str]] = {
-    "own-text": ("neardup.methods.own_text.method", "OwnText"),
-    "edit-distance": ("neardup.methods.edit_distance", "EditDistance"),
-    "two-phase": ("neardup.methods.two_phase", "TwoPhase"),
-    "news-clusters": ("neardup.methods.news_clusters", "NewsClusters"),
-    "word-table": ("neardup.methods.word_table", "WordTable"),
-    "feature-code": ("neardup.methods.feature_code", "FeatureCode"),
-    "exact": ("neardup.methods.exact", "Exact"),
-    "simhash": ("neardup.methods.simhash", "Simhash"),
-    "minhash": ("neardup.methods.minhash", "Minhash"),
-    "supershingle": ("neardup.methods.supershingle", "Supershingle"),
-    "i-match": ("neardup.methods.i_match", "IMatch"),
-    "spotsigs": ("neardup.methods.spotsigs", "SpotSigs"),
-    "chunk-hash": ("neardup.methods.chunk_hash", "ChunkHash"),
-}
-
-
-def method_class(name: str) -> type[Method]:
-    """The class of a method, or an error that lists the names there are."""
-    try:
-        module, attribute = REGISTRY[name]
-    except KeyError:
-        known = ", ".join(REGISTRY)
-        raise UsageError(f"unknown method {name!r}; there are: {known}") from None
-    found: type[Method] = getattr(importlib.import_module(module), attribute)
-    return found
-
-
-def make_method(
-    name: str, values: Mapping[str, object] | None = None, *, preset: str = "default"
-) -> Method:
-    """A method with its options: the preset's, overridden by `values`."""
-    cls = method_class(name)
-    if preset not in ("default", "paper"):
-        raise UsageError(f"unknown preset {preset!r}; there are: default, paper")
-    if preset == "paper" and not cls.paper_preset:
-        raise UsageError(f"{name} has no paper preset: its default is its rule")
-    base = cls.paper_preset if preset == "paper" else {}
-    return cls(build_options(cls.Options, {**base, **(values or {})}, owner=name))
-
-
 def check_page_count(method: str, pages: int, maximum_pages: int) -> None:
-    """Refuse a run that would take a time nobody asked for."""
+    """Refuse a run of a method that looks at all pairs, where it would take too long."""
     if pages > maximum_pages:
         raise UsageError(
             f"{method} looks at all pairs, and {pages} pages are more than its maximum_pages of "

@@ -21,27 +21,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.arrays import Ragged, large_list_array, offsets_of, ragged, string_buffers
 from neardup.config import option
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import document_hashes, sort_distinct
-from neardup.methods.base import Survey
+from neardup.methods.base import CandidateSource, Numbers, OwnSearch
 from neardup.methods.token_method import (
     HASHES,
     Comparison,
-    Ragged,
-    Rows,
     TokenMethod,
     count_of,
     key_batch,
-    list_column,
     page_tokens,
     pair_batch,
-    ragged_of,
     resemblances,
     rows_that_are,
 )
-from neardup.text.tokens import string_buffers
+from neardup.text.sites import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +70,42 @@ class ChunkHash(TokenMethod):
     }
 
     @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch()
+
+    @property
     def sketch_schema(self) -> pa.Schema:
         return pa.schema([("chunks", HASHES)])
 
     def sketch(
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
     ) -> list[pa.Array]:
-        return [list_column(Ragged(*sort_distinct(*self._chunks(tokens, pages.column("text")))))]
+        return [large_list_array(*sort_distinct(*self._chunks(tokens, pages.column("text"))))]
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         has_chunks = pc.greater(pc.list_value_length(features.column("chunks")), 0)
         return pc.and_(super().decidable(features), has_chunks)
 
     def amounts(self, features: pa.RecordBatch) -> list[str]:
-        sizes = ragged_of(features["chunks"]).sizes.tolist()
+        sizes = ragged(features["chunks"]).sizes.tolist()
         tokens = super().amounts(features)
         return [f"{a}, {count_of(b, 'chunk')}" for a, b in zip(tokens, sizes, strict=True)]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """The prefix of each page's chunks, of which a near page must share one."""
-        chunks = ragged_of(features["chunks"])
+        """The prefix of each page's chunks that a near page cannot be without."""
+        chunks = ragged(features["chunks"])
         enough = self.decidable(features).to_numpy(zero_copy_only=False)
         return key_batch(*prefixes(*chunks, enough, self.options.threshold))
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
-        """All pairs that can reach the threshold."""
+    def search(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs that may reach the threshold: no pair that does is missing."""
         rows = rows_that_are(self.decidable(features).combine_chunks())
-        chunks = ragged_of(features["chunks"].take(pa.array(rows)))
+        chunks = ragged(features["chunks"].take(pa.array(rows)))
         left, right = candidate_pairs(*chunks, self.options.threshold)
         return pair_batch(rows[left], rows[right])
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
-        ours, theirs = ragged_of(left["chunks"]), ragged_of(right["chunks"])
+        ours, theirs = ragged(left["chunks"]), ragged(right["chunks"])
         common, either, shares = resemblances(ours, theirs)
         what = "texts" if self.options.chunk == "text" else f"{self.options.chunk}s"
         counts = list(zip(common.tolist(), either.tolist(), strict=True))
@@ -122,24 +123,24 @@ class ChunkHash(TokenMethod):
                 return tokens
             case "text":
                 some = np.minimum(tokens.sizes, 1)
-                return Ragged(document_hashes(*tokens)[some > 0], _offsets(some))
+                return Ragged(document_hashes(*tokens)[some > 0], offsets_of(some))
             case "sentence":
                 return self._fingerprints(*sentence_pieces(texts))
             case _:
                 lines = pc.split_pattern(texts, "\n")
                 return self._fingerprints(lines.flatten(), pc.list_value_length(lines).to_numpy())
 
-    def _fingerprints(self, pieces: pa.Array, counts: Rows) -> Ragged:
+    def _fingerprints(self, pieces: pa.Array, counts: Numbers) -> Ragged:
         """Hashes of the pieces that are long enough; page p has `counts[p]` pieces."""
         tokens = page_tokens(pieces)
         kept = tokens.sizes >= self.options.minimum_chunk
         pages = np.repeat(np.arange(counts.size), counts)[kept]
         return Ragged(
-            document_hashes(*tokens)[kept], _offsets(np.bincount(pages, minlength=counts.size))
+            document_hashes(*tokens)[kept], offsets_of(np.bincount(pages, minlength=counts.size))
         )
 
 
-def sentence_pieces(texts: pa.StringArray) -> tuple[pa.StringArray, Rows]:
+def sentence_pieces(texts: pa.StringArray) -> tuple[pa.StringArray, Numbers]:
     """The sentences of all texts, and how many each text has.
 
     Text is split before folding, because the end of a sentence depends on letter case.
@@ -152,7 +153,3 @@ def sentence_pieces(texts: pa.StringArray) -> tuple[pa.StringArray, Rows]:
         max(edges.size - 1, 0), pa.py_buffer(edges), pa.py_buffer(data)
     )
     return spans.take(pa.array(np.arange(0, max(edges.size - 1, 0), 2))), np.diff(places)
-
-
-def _offsets(counts: Rows) -> Rows:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64)

@@ -7,11 +7,11 @@
 | definition 2, `LCC = m - edit(Sour, Dest)` | `largest_common_count` |
 | definition 3, `OverlapFactor_i = LCC / length_i` | `EditDistance.judge` |
 | definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
-| VI, comparing all pairs | `EditDistance.candidates`, without comparing them all |
+| VI, comparing all pairs | `EditDistance.search`, without comparing them all |
 
-The filters of `candidates` and `keys` lose no pair. LCC counts characters that stay in place, so it
-is at most the size of the multiset intersection of the two strings, and that is at most the length
-n of the shorter one. This bounds both overlap factors before any distance is computed;
+The filters of `search` and `keys` lose no pair. LCC counts characters that stay in place, so it is
+at most the size of the multiset intersection of the two strings, and that is at most the length n
+of the shorter one. This bounds both overlap factors before any distance is computed;
 `kernels.set_join` says why prefixes are enough.
 """
 
@@ -30,13 +30,22 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from neardup.arrays import FeatureRows, string_buffers
 from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    Method,
+    Numbers,
+    OwnSearch,
+    SurveyResults,
+    verdicts,
+)
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
-from neardup.text.tokens import fold_batch, string_buffers
+from neardup.text.tokens import fold_batch
 
 GOLDEN = 0x9E3779B97F4A7C15  # spreads band numbers over 64 bits
 # A word is one symbol of the feature string: a code point of the private planes 15 and 16.
@@ -85,10 +94,16 @@ class EditDistance(Method):
     paper_preset = {"minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
 
     @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch()
+
+    @property
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("symbols", pa.string()), ("length", pa.int64()), ("host", pa.string())])
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
         chinese = pc.equal(pages.column("script"), "Hani").to_numpy(zero_copy_only=False)
         texts = pages.column("text")
         strings = np.full(pages.num_rows, "", object)
@@ -126,7 +141,7 @@ class EditDistance(Method):
         flat = np.array([key for each in keys for key in each], np.uint64)
         return pa.record_batch([np.repeat(rows, counts), flat], schema=KEYS)
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+    def search(self, features: pa.Table) -> pa.RecordBatch:
         """All duplicate pairs, and contained ones if the option says so, each once."""
         length = features.column("length").to_numpy()
         rows = np.flatnonzero(length >= self.options.minimum_length)
@@ -153,12 +168,15 @@ class EditDistance(Method):
         passed: NDArray[np.bool_] = (lcc / n >= alpha) & (lcc / m >= self._beta)
         return passed
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        lengths = np.stack([side.column("length").to_numpy() for side in (left, right)])
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        lengths = np.stack([side.column("length").to_numpy() for side in (ours, theirs)])
         enough = (lengths >= self.options.minimum_length).all(axis=0)
         n, m = lengths.min(axis=0), lengths.max(axis=0)
-        lcc = largest_common_count(left.column("symbols"), right.column("symbols"))
-        same_host = _equal_hosts(left.column("host"), right.column("host"))
+        lcc = largest_common_count(ours.column("symbols"), theirs.column("symbols"))
+        same_host = _equal_hosts(ours.column("host"), theirs.column("host"))
         alpha = self.least_overlap(same_host)
         sour, dest = lcc / np.maximum(n, 1), lcc / np.maximum(m, 1)  # definition 3
         near = (sour >= alpha) & (dest >= self.options.beta)  # definition 4
@@ -176,11 +194,11 @@ class EditDistance(Method):
             "different",
         )
         columns = (enough, n, m, lcc, sour, dest, alpha, same_host)
-        rows = list(zip(*(each.tolist() for each in columns), strict=True))
+        pairs = list(zip(*(each.tolist() for each in columns), strict=True))
         return verdicts(
             map(Relation, relations.tolist()),
-            [row[5] if row[0] else None for row in rows],
-            [self._evidence(*row) for row in rows],
+            [row[5] if row[0] else None for row in pairs],
+            [self._evidence(*row) for row in pairs],
         )
 
     def _evidence(

@@ -16,12 +16,20 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, string_buffers
 from neardup.config import option
 from neardup.kernels.fold import fold
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    Method,
+    Numbers,
+    SharedKeys,
+    SurveyResults,
+    verdicts,
+)
 from neardup.model import Relation
 from neardup.schemas import KEYS
-from neardup.text.tokens import string_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +48,18 @@ class Exact(Method):
     cost = "linear"
     Options = ExactOptions
     options: ExactOptions
-    transitive = True
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return SharedKeys(decisive=True)
 
     @property
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
         data, offsets = _without_space(*fold(*string_buffers(pages.column("text"))))
         content = memoryview(data)  # type: ignore[arg-type]
         spans = list(pairwise(offsets.tolist()))
@@ -65,18 +78,21 @@ class Exact(Method):
         first_halves = _halves(features.column("hash"))[:, 0]
         return pa.record_batch([np.flatnonzero(enough), first_halves[enough]], schema=KEYS)
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        enough = pc.and_(self.decidable(left), self.decidable(right))
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        enough = pc.and_(self.decidable(ours), self.decidable(theirs))
         equal = pc.and_(
-            pc.equal(left.column("hash"), right.column("hash")),
-            pc.equal(left.column("length"), right.column("length")),
+            pc.equal(ours.column("hash"), theirs.column("hash")),
+            pc.equal(ours.column("length"), theirs.column("length")),
         )
-        rows = list(zip(enough.to_pylist(), equal.to_pylist(), strict=True))
-        lengths = zip(left["length"].to_pylist(), right["length"].to_pylist(), strict=True)
+        pairs = list(zip(enough.to_pylist(), equal.to_pylist(), strict=True))
+        lengths = zip(ours["length"].to_pylist(), theirs["length"].to_pylist(), strict=True)
         return verdicts(
-            [_relation(*row) for row in rows],
-            [float(is_equal) if is_enough else None for is_enough, is_equal in rows],
-            [_evidence(*row, *both) for row, both in zip(rows, lengths, strict=True)],
+            [_relation(*row) for row in pairs],
+            [float(is_equal) if is_enough else None for is_enough, is_equal in pairs],
+            [_evidence(*row, *both) for row, both in zip(pairs, lengths, strict=True)],
         )
 
 

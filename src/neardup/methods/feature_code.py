@@ -1,6 +1,6 @@
 """`feature-code`: Chen & Niu, web page deduplication by feature code (基于特征码的网页去重).
 
-    section 2     everything but the main text is masked       text/main_text.py
+    section 2     everything but the main text is masked       text/views.py
     section 3.1   main and auxiliary code                      FeatureCode.features
     section 3.2   the judge, rules 1 to 3                      feature_judge.py
     section 3.3   n - m > 5: when a main code is enough        the option `certain_length`
@@ -22,16 +22,24 @@ Two indexes find the pages to compare (the option `index`):
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, list_array, offsets_of, string_buffers
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.shingles import document_hashes
-from neardup.methods.base import Method, State, Survey, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    InOrder,
+    Method,
+    Numbers,
+    SharedKeys,
+    State,
+    SurveyResults,
+    verdicts,
+)
 from neardup.methods.feature_judge import (
     Code,
     Codes,
@@ -43,8 +51,9 @@ from neardup.methods.feature_judge import (
 )
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
-from neardup.text.main_text import main_blocks, site_counts
-from neardup.text.tokens import fold_batch, string_buffers
+from neardup.text.main_text import page_lines
+from neardup.text.tokens import fold_batch
+from neardup.text.views import View
 
 OPENING = 32  # characters: enough for a stock opening and the marks before it
 # Openings that many reports share (据报道 and 新华社 are the paper's), in folded text.
@@ -66,16 +75,18 @@ class FeatureCode(Method):
     options: FeatureCodeOptions
     paper_preset = {  # noqa: RUF012
         "index": "forest",
-        "site_blocks": False,
         "minimum_paragraphs": 1,
         "certain_length": -1,
     }
     joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
 
-    def __new__(cls, options: FeatureCodeOptions | None = None) -> FeatureCode:
-        """The class for the option `index`: a pipeline asks an instance what it can do."""
-        in_forest = options is not None and options.index == "forest"
-        return super().__new__(FeatureCodeInForest if in_forest else cls)
+    default_view = View.OWN
+    paper_view = View.MAIN
+    view_option = "site_blocks"
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return InOrder() if self.options.index == "forest" else SharedKeys()
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -88,22 +99,20 @@ class FeatureCode(Method):
             ]
         )
 
-    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """Counts that reveal the paragraphs a site repeats."""
-        return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
-
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        blocks = main_blocks(pages, survey.count if survey else None)
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        blocks = page_lines(pages)
         folded = fold_batch(blocks.flatten())
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
         openings = pc.utf8_slice_codeunits(folded, 0, OPENING)
         is_stock = pc.match_substring_regex(openings, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
-        has_symbol = main > 0  # a paragraph of marks only has no code
-        places = _cumulated(has_symbol)[blocks.offsets.to_numpy()]
-        own = np.diff(_cumulated(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
+        has_symbol = main > 0  # a paragraph of nothing but signs has no code
+        places = offsets_of(has_symbol)[blocks.offsets.to_numpy()]
+        own = np.diff(offsets_of(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
         columns = [
-            _list_array(places, main[has_symbol]),
-            _list_array(places * self.options.n, auxiliary[has_symbol].ravel()),
+            list_array(main[has_symbol], places),
+            list_array(auxiliary[has_symbol].ravel(), places * self.options.n),
             pa.array(own, pa.int32()),
             pa.array([_gb18030_bytes(texts) for texts in blocks.to_pylist()], pa.int64()),
         ]
@@ -131,17 +140,16 @@ class FeatureCode(Method):
         )
         return pa.record_batch([rows, keys], schema=KEYS)
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
         options = self.options
-        rulings = judge_codes(Codes.of(left, options.n), Codes.of(right, options.n), options)
+        rulings = judge_codes(Codes.of(ours, options.n), Codes.of(theirs, options.n), options)
         return _verdicts(rulings)
 
-
-class FeatureCodeInForest(FeatureCode):
-    """With the paper's index, which decides page by page."""
-
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
-        """Place each page in the forest (`schemas.ASSIGNED`)."""
+        """Place each page in the paper's forest (`schemas.ASSIGNED`), one after another."""
         forest = Forest(state, self._judge_two, self.options.width)
         columns = (features[name].to_pylist() for name in features.schema.names)
         decidable = self.decidable(features).to_pylist()
@@ -184,11 +192,3 @@ def _founder(enough: bool, paragraphs: int) -> Ruling:
 
 def _gb18030_bytes(texts: list[str]) -> int:
     return sum(len(text.encode("gb18030", "replace")) for text in texts)
-
-
-def _cumulated(counts: NDArray[Any]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def _list_array(offsets: NDArray[np.int64], values: NDArray[np.uint64]) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.uint64()))

@@ -57,9 +57,6 @@ class FeatureCodeOptions:
         maximum=1,
     )
     width: float = option(50, "width of an interval of the gathering factor (forest)", minimum=1)
-    site_blocks: bool = option(
-        True, "guard: exclude paragraphs that a host repeats under other titles"
-    )
     minimum_paragraphs: int = option(
         2, "guard: pages with fewer paragraphs are undecided", minimum=1
     )

@@ -27,19 +27,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
-from neardup.methods.base import Survey
+from neardup.methods.base import CandidateSource, SharedKeys
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
-    Ragged,
     TokenMethod,
     key_batch,
     page_tokens,
     rows_that_are,
 )
 from neardup.schemas import COUNTS
+from neardup.text.sites import Survey
 
 Number = TypeVar("Number", np.uint64, np.int64)
 NO_SIGNATURE = 0  # for pages with too few words
@@ -71,14 +72,16 @@ class IMatch(TokenMethod):
     cost = "linear, two passes over the pages"
     Options = IMatchOptions
     options: IMatchOptions
-    surveys_all = True
     paper_preset: ClassVar[Mapping[str, object]] = {
         "lexicons": 0,
         "minimum_pages": 1,
         "minimum_terms": 1,
         "minimum_tokens": 1,
     }
-    transitive = True
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return SharedKeys(decisive=True)
 
     @property
     def sketch_schema(self) -> pa.Schema:
@@ -184,6 +187,4 @@ def _sums(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number
 
 
 def _signatures(features: pa.RecordBatch) -> Hashes:
-    column = features["signatures"]
-    flat: Hashes = column.flatten().to_numpy()
-    return flat.reshape(len(column), column.type.list_size)
+    return fixed_lists(features["signatures"])

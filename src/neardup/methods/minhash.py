@@ -24,22 +24,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.arrays import Ragged, fixed_lists, large_list_array, ragged
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import agreements, group_hashes, one_permutation, permutations
 from neardup.kernels.shingles import shingle_hashes, sort_distinct
-from neardup.methods.base import Survey
 from neardup.methods.token_method import (
     HASHES,
     Comparison,
-    Ragged,
     TokenMethod,
     key_batch,
-    list_column,
-    ragged_of,
     resemblances,
     rows_that_are,
 )
+from neardup.text.sites import Survey
+from neardup.text.views import View
 
 FOUND = 0.99  # probability that banding finds a pair exactly at the threshold
 
@@ -75,8 +74,8 @@ class Minhash(TokenMethod):
         "minimum_tokens": 1,
     }
 
-    def __init__(self, options: Any = None) -> None:
-        super().__init__(options)
+    def __init__(self, options: Any = None, view: View | None = None) -> None:
+        super().__init__(options, view)
         bands, rows = self.bands_and_rows
         if bands * rows > self.options.permutations:
             raise UsageError(
@@ -109,7 +108,7 @@ class Minhash(TokenMethod):
         samples = sampled(*shingles, self.options.permutations)
         columns = [pa.FixedSizeListArray.from_arrays(samples.ravel(), samples.shape[1])]
         if self.options.verify == "exact":
-            columns.append(list_column(Ragged(*sort_distinct(*shingles))))
+            columns.append(large_list_array(*sort_distinct(*shingles)))
         return columns
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
@@ -121,7 +120,7 @@ class Minhash(TokenMethod):
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
         if self.options.verify == "exact":
-            return self._compare_sets(ragged_of(left["shingles"]), ragged_of(right["shingles"]))
+            return self._compare_sets(ragged(left["shingles"]), ragged(right["shingles"]))
         equal = agreements(_samples(left), _samples(right))
         total = self.options.permutations
         return Comparison(
@@ -153,6 +152,4 @@ def choose_rows(threshold: float, samples: int) -> int:
 
 
 def _samples(features: pa.RecordBatch) -> NDArray[np.uint32]:
-    column = features["samples"]
-    flat: NDArray[np.uint32] = column.flatten().to_numpy()
-    return flat.reshape(len(column), column.type.list_size)
+    return fixed_lists(features["samples"])

@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from neardup.arrays import Ragged
 from neardup.config import option
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.simhash import (
@@ -33,16 +34,16 @@ from neardup.kernels.simhash import (
     table_keys,
     table_masks,
 )
-from neardup.methods.base import Survey
+from neardup.methods.base import CandidateSource, OwnSearch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
-    Ragged,
     TokenMethod,
     key_batch,
     pair_batch,
     rows_that_are,
 )
+from neardup.text.sites import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class Simhash(TokenMethod):
     paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 1}
 
     @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch()
+
+    @property
     def sketch_schema(self) -> pa.Schema:
         return pa.schema([("fingerprint", pa.uint64())])
 
@@ -84,7 +89,7 @@ class Simhash(TokenMethod):
         keys = table_keys(features["fingerprint"].to_numpy()[rows], self._tables)
         return key_batch(np.repeat(rows, self._tables.size), keys.ravel())
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+    def search(self, features: pa.Table) -> pa.RecordBatch:
         """Every pair of decidable pages at most k bits apart."""
         rows = rows_that_are(self.decidable(features).combine_chunks())
         left, right = pairs_within(features["fingerprint"].to_numpy()[rows], self.options.k)

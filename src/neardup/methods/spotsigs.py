@@ -27,26 +27,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import Ragged, large_list_array, ragged
 from neardup.config import option
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import ANTECEDENT, CONTENT, SKIPPED, number_repeats, spot_signatures
-from neardup.methods.base import Survey
+from neardup.methods.base import CandidateSource, OwnSearch
 from neardup.methods.token_method import (
     HASHES,
     Comparison,
     Hashes,
-    Ragged,
     TokenMethod,
     count_of,
     key_batch,
-    list_column,
     page_tokens,
     pair_batch,
-    ragged_of,
     resemblances,
     rows_that_are,
 )
 from neardup.text.keywords import keyword_language, stop_words
+from neardup.text.sites import Survey
 
 # The stop words that begin a spot. For other languages, all their stop words do.
 ANTECEDENTS = {
@@ -83,6 +82,10 @@ class SpotSigs(TokenMethod):
     }
 
     @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch()
+
+    @property
     def sketch_schema(self) -> pa.Schema:
         return pa.schema([("spots", HASHES)])
 
@@ -101,7 +104,7 @@ class SpotSigs(TokenMethod):
                 self.options.d,
             )
         )
-        return [list_column(Ragged(number_repeats(*spots), spots.offsets))]
+        return [large_list_array(number_repeats(*spots), spots.offsets)]
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(
@@ -109,24 +112,24 @@ class SpotSigs(TokenMethod):
         )
 
     def amounts(self, features: pa.RecordBatch) -> list[str]:
-        sizes = ragged_of(features["spots"]).sizes.tolist()
+        sizes = ragged(features["spots"]).sizes.tolist()
         return [count_of(size, "spot signature") for size in sizes]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         """The prefix of each page's signatures, in the order of their hashes."""
-        spots = ragged_of(features["spots"])
+        spots = ragged(features["spots"])
         enough = self.decidable(features).to_numpy(zero_copy_only=False)
         return key_batch(*prefixes(*spots, enough, self.options.tau))
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+    def search(self, features: pa.Table) -> pa.RecordBatch:
         """All pairs that can reach tau."""
         rows = rows_that_are(self.decidable(features).combine_chunks())
-        spots = ragged_of(features["spots"].take(pa.array(rows)))
+        spots = ragged(features["spots"].take(pa.array(rows)))
         left, right = candidate_pairs(*spots, self.options.tau)
         return pair_batch(rows[left], rows[right])
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
-        ours, theirs = ragged_of(left["spots"]), ragged_of(right["spots"])
+        ours, theirs = ragged(left["spots"]), ragged(right["spots"])
         common, either, similarities = resemblances(ours, theirs)
         counts = list(zip(common.tolist(), either.tolist(), strict=True))
         return Comparison(

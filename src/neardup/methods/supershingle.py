@@ -22,19 +22,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.arrays import Ragged, fixed_lists
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import group_hashes, permutations
 from neardup.kernels.shingles import document_hashes, shingle_hashes
-from neardup.methods.base import Survey
+from neardup.methods.base import CandidateSource, SharedKeys
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
-    Ragged,
     TokenMethod,
     key_batch,
     rows_that_are,
 )
+from neardup.text.sites import Survey
+from neardup.text.views import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,17 @@ class Supershingle(TokenMethod):
     Options = SupershingleOptions
     options: SupershingleOptions
     paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 5}
-    transitive = True
 
-    def __init__(self, options: Any = None) -> None:
-        super().__init__(options)
+    def __init__(self, options: Any = None, view: View | None = None) -> None:
+        super().__init__(options, view)
         if self.options.common > self.options.supershingles:
             raise UsageError(
                 f"supershingle: {self.options.common} in common of {self.options.supershingles}"
             )
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return SharedKeys(decisive=True)
 
     @property
     def sketch_schema(self) -> pa.Schema:
@@ -103,6 +108,4 @@ def megashingles(supershingles: Hashes, common: int) -> Hashes:
 
 
 def _supershingles(features: pa.RecordBatch) -> NDArray[np.uint64]:
-    column = features["supershingles"]
-    flat: NDArray[np.uint64] = column.flatten().to_numpy()
-    return flat.reshape(len(column), column.type.list_size)
+    return fixed_lists(features["supershingles"])

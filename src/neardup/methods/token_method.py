@@ -1,6 +1,6 @@
 """What the methods over a page's tokens share: the text they read and how a verdict is told.
 
-They all read the whole page: the text of every block, folded for comparing, as tokens (words for
+They read the text of all lines of their view, folded for comparing, as tokens (words for
 spaced scripts, characters for Han, Kana and Thai). A method adds its `sketch` of them and compares
 sketches. Pages with the same tokens in the same order are `same`, whatever the sketch.
 """
@@ -10,35 +10,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, Ragged, booleans, string_buffers
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.shingles import common_counts, document_hashes
-from neardup.methods.base import Method, Survey, verdicts
+from neardup.methods.base import NOTHING_SURVEYED, Method, Numbers, SurveyResults, verdicts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
-from neardup.text.tokens import string_buffers
+from neardup.text.sites import Survey
 
-Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 HASHES = pa.large_list(pa.uint64())
-
-
-class Ragged(NamedTuple):
-    """Values of many documents: those of d are `values[offsets[d]:offsets[d + 1]]`."""
-
-    values: Hashes
-    offsets: Rows
-
-    @property
-    def sizes(self) -> Rows:
-        """How many values each document has."""
-        return np.diff(self.offsets)
 
 
 @dataclass(frozen=True)
@@ -75,9 +62,15 @@ class TokenMethod(Method):
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("digest", pa.uint64()), ("tokens", pa.int64()), *self.sketch_schema])
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
         tokens = page_tokens(pages.column("text"))
-        columns = [document_hashes(*tokens), tokens.sizes, *self.sketch(tokens, pages, survey)]
+        columns = [
+            document_hashes(*tokens),
+            tokens.sizes,
+            *self.sketch(tokens, pages, surveyed.corpus),
+        ]
         return pa.record_batch(columns, schema=self.feature_schema)
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
@@ -87,15 +80,16 @@ class TokenMethod(Method):
         """How much each page has to judge it by, in words, for those that have too little."""
         return [count_of(tokens, "token") for tokens in features["tokens"].to_pylist()]
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        enough = _booleans(pc.and_(self.decidable(left), self.decidable(right)))
-        same = _booleans(
-            pc.and_(
-                pc.equal(left.column("digest"), right.column("digest")),
-                pc.equal(left.column("tokens"), right.column("tokens")),
-            )
-        )
-        compared = self.compare(left, right)
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        enough = pc.and_(self.decidable(ours), self.decidable(theirs)).to_pylist()
+        same = pc.and_(
+            pc.equal(ours.column("digest"), theirs.column("digest")),
+            pc.equal(ours.column("tokens"), theirs.column("tokens")),
+        ).to_pylist()
+        compared = self.compare(ours, theirs)
         relations = [
             _relation(*row) for row in zip(enough, same, compared.near.tolist(), strict=True)
         ]
@@ -103,8 +97,8 @@ class TokenMethod(Method):
             similarity if judged else None
             for similarity, judged in zip(compared.similarities.tolist(), enough, strict=True)
         ]
-        evidence = self._evidence(left, right, relations, compared)
-        return verdicts(relations, similarities, evidence)
+        reasons = self._evidence(ours, theirs, relations, compared)
+        return verdicts(relations, similarities, reasons)
 
     def _evidence(
         self,
@@ -135,43 +129,26 @@ def page_tokens(texts: pa.Array) -> Ragged:
     return Ragged(*folded_token_hashes(*string_buffers(texts)))
 
 
-def list_column(ragged: Ragged) -> pa.Array:
-    """Values of many documents as an Arrow column."""
-    return pa.LargeListArray.from_arrays(ragged.offsets, pa.array(ragged.values))
-
-
-def ragged_of(column: pa.Array | pa.ChunkedArray) -> Ragged:
-    """The way back from `list_column`, for any slice of it."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    offsets = whole.offsets.to_numpy()
-    return Ragged(whole.flatten().to_numpy(), offsets - offsets[0])
-
-
-def resemblances(left: Ragged, right: Ragged) -> tuple[Rows, Rows, NDArray[np.float64]]:
+def resemblances(left: Ragged, right: Ragged) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
     """For each pair of sets: values on both sides, values on either, and the one of the other."""
     common = common_counts(*left, *right)
     either = left.sizes + right.sizes - common
     return common, either, common / np.maximum(either, 1)
 
 
-def key_batch(rows: Rows, keys: Hashes) -> pa.RecordBatch:
+def key_batch(rows: Numbers, keys: Hashes) -> pa.RecordBatch:
     """Blocking keys from their two columns."""
     return pa.record_batch([rows, keys], schema=KEYS)
 
 
-def pair_batch(left: Rows, right: Rows) -> pa.RecordBatch:
+def pair_batch(left: Numbers, right: Numbers) -> pa.RecordBatch:
     """Candidate pairs from their two columns."""
     return pa.record_batch([left, right], schema=PAIRS)
 
 
-def rows_that_are(mask: pa.BooleanArray) -> Rows:
+def rows_that_are(mask: pa.BooleanArray) -> Numbers:
     """The numbers of the rows that are true."""
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-
-
-def _booleans(mask: pa.BooleanArray) -> list[bool]:
-    values: list[bool] = mask.to_pylist()
-    return values
+    return np.flatnonzero(booleans(mask))
 
 
 def _relation(enough: bool, same: bool, near: bool) -> Relation:

@@ -22,17 +22,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, lists_of, ragged
 from neardup.config import option
 from neardup.kernels.level_one import level_one_pairs
 from neardup.kernels.shingles import common_counts
-from neardup.methods.base import Method, Survey, check_page_count, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    Method,
+    Numbers,
+    OwnSearch,
+    SurveyResults,
+    check_page_count,
+    verdicts,
+)
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.keywords import (
     distinct_hashes,
     keyword_language,
     keywords,
-    lists_of,
     word_hashes,
 )
 
@@ -71,8 +80,11 @@ class TwoPhase(Method):
     cost = "all pairs at level 1"
     Options = TwoPhaseOptions
     options: TwoPhaseOptions
-    compares_all = True
     paper_preset = {"fingerprint": "ascii-sum", "minimum_keyphrases": 1}  # noqa: RUF012
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch(exhaustive=True)
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -80,7 +92,9 @@ class TwoPhase(Method):
         words = [("keywords", pa.list_(pa.uint64())), ("keyphrases", pa.list_(pa.string()))]
         return pa.schema([*counts, *words])
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
         stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
         languages = [keyword_language(*each) for each in stated]
         words = keywords(pages["text"], languages, stem=True)
@@ -105,7 +119,7 @@ class TwoPhase(Method):
         keys = marks.astype(np.uint64)[:, None] & masks | numbers
         return pa.record_batch([np.repeat(rows, len(parts)), keys.ravel()], schema=KEYS)
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+    def search(self, features: pa.Table) -> pa.RecordBatch:
         """Pairs that pass both levels. Only pages that pass level 1 get a fingerprint."""
         [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
         rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
@@ -128,7 +142,7 @@ class TwoPhase(Method):
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs of rows that reach the score, in blocks of rows."""
         counts = np.ascontiguousarray(_counts(pages).T)
-        words, offsets = _flat(pages["keywords"])
+        words, offsets = ragged(pages["keywords"])
         step = max(1, PAIRS_AT_ONCE // max(1, pages.num_rows))
         for first in range(0, pages.num_rows, step):
             last = min(first + step, pages.num_rows)
@@ -150,23 +164,28 @@ class TwoPhase(Method):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Table 1: the score and the keyword similarity of each pair of rows."""
         near = np.abs(_counts(left) - _counts(right)) < self._limits()[:, None]
-        common = common_counts(*_flat(left["keywords"]), *_flat(right["keywords"]))
+        common = common_counts(*ragged(left["keywords"]), *ragged(right["keywords"]))
         sizes = [pc.list_value_length(side["keywords"]).to_numpy() for side in (left, right)]
         similarity = common / np.maximum(sizes[0] + sizes[1] - common, 1)
         return near.sum(axis=0) + (similarity >= self.options.a5), similarity
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        enough = pc.and_(self.decidable(left), self.decidable(right)).to_numpy(zero_copy_only=False)
-        score, similarity = self.level_one(left, right)
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        enough = pc.and_(self.decidable(ours), self.decidable(theirs)).to_numpy(
+            zero_copy_only=False
+        )
+        score, similarity = self.level_one(ours, theirs)
         passed = enough & (score >= self.options.score)
-        marks = [self._marks(side, passed) for side in (left, right)]
+        marks = [self._marks(side, passed) for side in (ours, theirs)]
         differing = np.bitwise_count(marks[0] ^ marks[1]).astype(np.int64)
         columns = (enough, passed, differing, score, similarity, *marks)
-        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        pairs = list(zip(*(column.tolist() for column in columns), strict=True))
         return verdicts(
-            [self._relation(*row[:3]) for row in rows],
-            [_similarity(*row[:3]) for row in rows],
-            [_evidence(*row) for row in rows],
+            [self._relation(*row[:3]) for row in pairs],
+            [_similarity(*row[:3]) for row in pairs],
+            [_evidence(*row) for row in pairs],
         )
 
     def _marks(self, side: pa.RecordBatch, passed: NDArray[np.bool_]) -> NDArray[np.uint16]:
@@ -220,11 +239,6 @@ def simhashes(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[n
 
 def _counts(pages: pa.RecordBatch) -> NDArray[np.int32]:
     return np.stack([pages[name].to_numpy() for name in COUNTS])
-
-
-def _flat(lists: pa.ListArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    lengths = pc.list_value_length(lists).to_numpy()
-    return lists.flatten().to_numpy(), np.concatenate(([0], np.cumsum(lengths)))
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

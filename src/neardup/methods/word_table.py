@@ -26,13 +26,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, lists_of, ragged
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.word_table import close_pairs, measures
-from neardup.methods.base import Method, Survey, check_page_count, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    Method,
+    Numbers,
+    OwnSearch,
+    SurveyResults,
+    Surveys,
+    check_page_count,
+    verdicts,
+)
 from neardup.model import Relation
 from neardup.schemas import COUNTS, KEYS, PAIRS
-from neardup.text.keywords import keyword_language, keywords, lists_of, word_hashes
+from neardup.text.keywords import keyword_language, keywords, word_hashes
+from neardup.text.sites import Survey
 
 COUNT_BITS = 24  # of a survey count: frequency in the low bits, position above
 HALF = np.uint64(32)  # bits of a survey key: page hash above, word hash below
@@ -106,8 +118,15 @@ class WordTable(Method):
     cost = "all pairs"
     Options = WordTableOptions
     options: WordTableOptions
-    compares_all = True
     paper_preset = {"minimum_share": 0.0, "minimum_words": 1}  # noqa: RUF012
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch(exhaustive=True)
+
+    @property
+    def surveys(self) -> Surveys | None:
+        return self if self.options.threshold == "average" else None
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -121,15 +140,15 @@ class WordTable(Method):
         )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """The tables of this batch's part of the sample, if the threshold is an average."""
-        if self.options.threshold == "printed":
-            return pa.RecordBatch.from_pylist([], COUNTS)
+        """The tables of the sample, as far as this batch has a part in it."""
         return sampled_tables(
             pages["id"], self._tables(pages), self.options.sample, self.options.minimum_words
         )
 
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        average = pa.array([self._average(survey)] * pages.num_rows, pa.float64())
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        average = pa.array([self._average(surveyed.corpus)] * pages.num_rows, pa.float64())
         return pa.record_batch([*self._tables(pages), average], schema=self.feature_schema)
 
     def _tables(self, pages: pa.RecordBatch) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
@@ -152,7 +171,7 @@ class WordTable(Method):
         rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
         return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
 
-    def candidates(self, features: pa.Table) -> pa.RecordBatch:
+    def search(self, features: pa.Table) -> pa.RecordBatch:
         """All close pairs, and slight ones if the option says so."""
         [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
         rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
@@ -176,26 +195,29 @@ class WordTable(Method):
             most = pc.max(pages["average"]).as_py() or 0.0
         return max(most, self.options.slight) if self.options.slight_pairs else most
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        both = pa.Table.from_batches([left, right]).combine_chunks()
-        [batch] = both.to_batches() or [_empty(left.schema)]
-        first = np.arange(left.num_rows)
-        s1, s2, s3, common = measures(*flat_tables(batch), first, first + left.num_rows)
-        n, m = (pc.list_value_length(side["words"]).to_numpy() for side in (left, right))
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        ours, theirs = rows.sides(left, right)
+        both = pa.Table.from_batches([ours, theirs]).combine_chunks()
+        [batch] = both.to_batches() or [_empty(ours.schema)]
+        first = np.arange(ours.num_rows)
+        s1, s2, s3, common = measures(*flat_tables(batch), first, first + ours.num_rows)
+        n, m = (pc.list_value_length(side["words"]).to_numpy() for side in (ours, theirs))
         measured = (s1 + (s2 + s3)) / np.maximum((n + m) / 2, 1)
         share = common / np.maximum(n + m - common, 1)
         enough = np.minimum(n, m) >= self.options.minimum_words
-        average = left["average"].to_numpy(zero_copy_only=False).astype(np.float64)
+        average = ours["average"].to_numpy(zero_copy_only=False).astype(np.float64)
         relations = self.relations(measured, share, average)
         columns = (enough, measured, share, common, n, m, average)
-        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        pairs = list(zip(*(column.tolist() for column in columns), strict=True))
         return verdicts(
             [
                 relation if row[0] else Relation.UNDECIDED
-                for relation, row in zip(relations, rows, strict=True)
+                for relation, row in zip(relations, pairs, strict=True)
             ],
-            [self._similarity(*row[:3]) for row in rows],
-            [self._evidence(*row) for row in rows],
+            [self._similarity(*row[:3]) for row in pairs],
+            [self._evidence(*row) for row in pairs],
         )
 
     def relations(
@@ -305,12 +327,10 @@ def letter_row(letter: str) -> tuple[int, int]:
 def flat_tables(
     pages: pa.RecordBatch,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Words, frequencies, positions and offsets, as arrays for the kernels."""
-    lengths = pc.list_value_length(pages["words"]).to_numpy()
-    words, frequencies, positions = (
-        pages[name].flatten().to_numpy() for name in ("words", "frequencies", "positions")
-    )
-    return words, frequencies, positions, np.concatenate(([0], np.cumsum(lengths)))
+    """Words, frequencies, positions and offsets, as the kernels take them."""
+    words, offsets = ragged(pages["words"])
+    frequencies, positions = (ragged(pages[name]).values for name in ("frequencies", "positions"))
+    return words, frequencies, positions, offsets
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from neardup.local.corpus import Spilled
-from neardup.local.features import Rows
-from neardup.local.pipeline import Clustering, Judged
+from neardup.local.corpus import Numbers as Rows
+from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
 from neardup.report.findings import (
     ROOM,
@@ -44,21 +43,16 @@ DECISION_NAMES = {
 }
 
 
-def write_report(
-    folder: Path,
-    spilled: Spilled,
-    judged: Judged,
-    clustering: Clustering,
-    room: Room = ROOM,
-) -> None:
+def write_report(folder: Path, outcome: Outcome, room: Room = ROOM) -> None:
     """Write `report.html` into a folder that already has its tables and its summary."""
+    corpus, judged = outcome.corpus, outcome.judged
     summary = Result(folder).summary
-    hosts = hosts_of(spilled.pages["url"])
-    decided = decisions(judged, clustering)
+    hosts = hosts_of(corpus.pages["url"])
+    decided = decisions(judged, outcome)
     similarities = similarity_counts(judged, decided)
-    listing = list_clusters(spilled, clustering, hosts, room)
-    sample = read_pairs(judged, decided, sampled_pairs(judged, clustering, decided, room))
-    pairs = show_pairs(spilled, sample, _places(listing, clustering), room)
+    listing = list_clusters(corpus, outcome, hosts, room)
+    sample = read_pairs(judged, decided, sampled_pairs(judged, outcome, decided, room))
+    pairs = show_pairs(corpus, sample, _places(listing, outcome), room)
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
     document = (
@@ -71,13 +65,13 @@ def write_report(
             data=_data(listing, pairs),
             method=summary["method"],
             counts=summary["counts"],
-            sizes=[_size_bar(each) for each in cluster_sizes(clustering)],
+            sizes=[_size_bar(each) for each in cluster_sizes(outcome)],
             similarities=[
                 (name, similarities[decision].tolist(), decision.name.lower())
                 for decision, name in DECISION_NAMES.items()
                 if similarities[decision].any()
             ],
-            spread=spread_over_hosts(spilled, clustering, hosts),
+            spread=spread_over_hosts(corpus, outcome, hosts),
             run=_run_details(summary),
             omitted=_omitted(summary["counts"], listing, pairs),
         )
@@ -85,11 +79,11 @@ def write_report(
     (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
 
 
-def _places(listing: Listing, clustering: Clustering) -> Rows:
+def _places(listing: Listing, outcome: Outcome) -> Rows:
     """Where each page's cluster is in the listing, or -1."""
-    places = np.full(clustering.labels.size, -1)
+    places = np.full(outcome.labels.size, -1)
     places[listing.labels] = np.arange(len(listing.labels))
-    return places[clustering.labels]
+    return places[outcome.labels]
 
 
 def _joined(names: list[str]) -> str:

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.local.corpus import Spilled
-from neardup.local.features import Rows
-from neardup.local.outcome import REJECTED
-from neardup.local.pipeline import Clustering, Judged
+from neardup.local.corpus import Corpus
+from neardup.local.corpus import Numbers as Rows
+from neardup.local.pipeline import Judged, Outcome
 from neardup.local.work import read_part
 from neardup.pages.urls import host
+from neardup.rules.summary import REJECTED
 
 BINS = 20  # of the similarity, each 0.05 wide
 HOSTS_SHOWN = 100
@@ -47,18 +47,6 @@ def hosts_of(urls: pa.ChunkedArray) -> Hosts:
     return Hosts(names, codes[coded.indices.to_numpy()] if len(coded) else codes)
 
 
-def read_column(spilled: Spilled, column: str, pages: Rows, longest: int) -> dict[int, str]:
-    """The start of a text column for some pages; pages of an earlier run have none."""
-    found: dict[int, str] = {}
-    for path, numbers in spilled.each_part():
-        rows = np.flatnonzero(np.isin(numbers, pages))
-        if rows.size:
-            values = read_part(path, [column])[column].take(pa.array(rows))
-            starts = pc.utf8_slice_codeunits(values, 0, longest).to_pylist()
-            found.update(zip(numbers[rows].tolist(), starts, strict=True))
-    return found
-
-
 class Decision(IntEnum):
     """What was decided about a pair."""
 
@@ -79,9 +67,9 @@ class Pair:
     evidence: str
 
 
-def decisions(judged: Judged, clustering: Clustering) -> NDArray[np.int64]:
+def decisions(judged: Judged, outcome: Outcome) -> NDArray[np.int64]:
     """The decision on each pair."""
-    together = clustering.labels[judged.left] == clustering.labels[judged.right]
+    together = outcome.labels[judged.left] == outcome.labels[judged.right]
     related = np.where(together, Decision.JOINED, Decision.RELATED)
     return np.where(np.isin(judged.relations, REJECTED), Decision.REJECTED, related)
 
@@ -129,32 +117,30 @@ class Room:
 ROOM = Room()
 
 
-def clusters_by_size(clustering: Clustering) -> tuple[Rows, Rows]:
+def clusters_by_size(outcome: Outcome) -> tuple[Rows, Rows]:
     """The clusters of more than one page, largest first, and the sizes of all by number."""
-    sizes = np.bincount(clustering.labels)
+    sizes = np.bincount(outcome.labels)
     clusters = np.flatnonzero(sizes > 1)
     return clusters[np.argsort(-sizes[clusters], kind="stable")], sizes
 
 
-def listed_members(clustering: Clustering, room: Room) -> list[Rows]:
+def listed_members(outcome: Outcome, room: Room) -> list[Rows]:
     """The pages of each cluster worth listing, largest cluster first, the kept page first."""
-    clusters, sizes = clusters_by_size(clustering)
+    clusters, sizes = clusters_by_size(outcome)
     listed = np.minimum(sizes[clusters], room.members_of_a_cluster)
     clusters = clusters[np.cumsum(listed) <= room.listed_pages]
     rank = np.full(sizes.size, clusters.size)
     rank[clusters] = np.arange(clusters.size)
-    pages = np.flatnonzero(rank[clustering.labels] < clusters.size)
-    order = np.lexsort((pages, ~clustering.is_kept[pages], rank[clustering.labels[pages]]))
+    pages = np.flatnonzero(rank[outcome.labels] < clusters.size)
+    order = np.lexsort((pages, ~outcome.is_kept[pages], rank[outcome.labels[pages]]))
     ends = np.cumsum(sizes[clusters])
     members = np.split(pages[order], ends)[:-1]
     return [some[: room.members_of_a_cluster] for some in members]
 
 
-def sampled_pairs(
-    judged: Judged, clustering: Clustering, decided: NDArray[np.int64], room: Room
-) -> Rows:
+def sampled_pairs(judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room) -> Rows:
     """Numbers of pairs: from the largest clusters, and the most doubtful of each decision."""
-    chosen = [pairs_of_clusters(judged, clustering, decided, room)]
+    chosen = [pairs_of_clusters(judged, outcome, decided, room)]
     for decision in Decision:
         pairs = np.flatnonzero(decided == decision)
         similarity = judged.similarities[pairs]
@@ -164,18 +150,18 @@ def sampled_pairs(
 
 
 def pairs_of_clusters(
-    judged: Judged, clustering: Clustering, decided: NDArray[np.int64], room: Room
+    judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room
 ) -> Rows:
     """Some pairs of each of the largest clusters, with the kept page and least similar first."""
-    clusters, sizes = clusters_by_size(clustering)
+    clusters, sizes = clusters_by_size(outcome)
     enough = clusters[: room.pairs_of_clusters]
     wanted = np.zeros(sizes.size, bool)
     wanted[enough] = True
     pairs = np.flatnonzero(decided == Decision.JOINED)
-    pairs = pairs[wanted[clustering.labels[judged.left[pairs]]]]
+    pairs = pairs[wanted[outcome.labels[judged.left[pairs]]]]
     left, right = judged.left[pairs], judged.right[pairs]
-    cluster = clustering.labels[left]
-    apart_from_kept = ~(clustering.is_kept[left] | clustering.is_kept[right])
+    cluster = outcome.labels[left]
+    apart_from_kept = ~(outcome.is_kept[left] | outcome.is_kept[right])
     order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
     starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
     place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
@@ -213,9 +199,9 @@ class Spread:
     across_hosts: int
 
 
-def cluster_sizes(clustering: Clustering) -> list[SizeClass]:
+def cluster_sizes(outcome: Outcome) -> list[SizeClass]:
     """The number of clusters of each size, up to the largest."""
-    sizes = np.bincount(clustering.labels)
+    sizes = np.bincount(outcome.labels)
     largest = int(sizes.max(initial=0))
     bounds = [bound for bound in SIZE_BOUNDS if bound <= largest]
     ends = [*(bound - 1 for bound in bounds[1:]), largest]
@@ -227,14 +213,14 @@ def _size_class(sizes: NDArray[np.int64], least: int, most: int) -> SizeClass:
     return SizeClass(least, most, int(here.size), int(here.sum()))
 
 
-def spread_over_hosts(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> Spread:
+def spread_over_hosts(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> Spread:
     """Duplicates by host; empty when no page has a URL."""
-    duplicate = ~clustering.is_kept
-    own = hosts.of_page == hosts.of_page[clustering.kept]
+    duplicate = ~outcome.is_kept
+    own = hosts.of_page == hosts.of_page[outcome.kept]
     named = np.array([bool(name) for name in hosts.names])
     known = duplicate & named[hosts.of_page]
     return Spread(
-        _hosts_with_duplicates(spilled, duplicate, hosts),
+        _hosts_with_duplicates(corpus, duplicate, hosts),
         int(named.sum()),
         int((known & own).sum()),
         int((known & ~own).sum()),
@@ -242,9 +228,9 @@ def spread_over_hosts(spilled: Spilled, clustering: Clustering, hosts: Hosts) ->
 
 
 def _hosts_with_duplicates(
-    spilled: Spilled, duplicate: NDArray[np.bool_], hosts: Hosts
+    corpus: Corpus, duplicate: NDArray[np.bool_], hosts: Hosts
 ) -> list[HostFindings]:
-    bytes_ = spilled.pages["size"].to_numpy()
+    bytes_ = corpus.pages["size"].to_numpy()
     weights = [np.ones(bytes_.size), duplicate, bytes_, bytes_ * duplicate]
     count = len(hosts.names)
     columns = [np.bincount(hosts.of_page, each, count).astype(np.int64) for each in weights]

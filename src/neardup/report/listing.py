@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.local.corpus import Spilled
-from neardup.local.features import Rows
-from neardup.local.pipeline import Clustering
+from neardup.local.corpus import Corpus
+from neardup.local.corpus import Numbers as Rows
+from neardup.local.pipeline import Outcome
 from neardup.model import Relation
 from neardup.report.difference import Part, Row, difference
-from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members, read_column
+from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
 from neardup.report.templates import (
     LONGEST_NAME,
     LONGEST_TITLE,
@@ -56,14 +56,14 @@ class Listing:
     pages: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in PAGE_COLUMNS})
 
 
-def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts, room: Room) -> Listing:
+def list_clusters(corpus: Corpus, outcome: Outcome, hosts: Hosts, room: Room) -> Listing:
     """The largest clusters that fit."""
     listing = Listing()
-    clusters = listed_members(clustering, room)
+    clusters = listed_members(outcome, room)
     if not clusters:
         return listing
-    columns = _page_columns(spilled, clustering, np.concatenate(clusters))
-    totals = _totals(spilled, clustering, hosts)
+    columns = _page_columns(corpus, outcome, np.concatenate(clusters))
+    totals = _totals(corpus, outcome, hosts)
     first, left = 0, room.listing_bytes
     for members in clusters:
         here = slice(first, first + members.size)
@@ -72,7 +72,7 @@ def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts, room: 
         left -= len(script_safe_json([*pages.values()]).encode())
         if left < 0:
             break
-        label = int(clustering.labels[members[0]])
+        label = int(outcome.labels[members[0]])
         listing.labels.append(label)
         listing.count.append(int(members.size))
         for name, total in totals.items():
@@ -82,18 +82,18 @@ def list_clusters(spilled: Spilled, clustering: Clustering, hosts: Hosts, room: 
     return listing
 
 
-def _page_columns(spilled: Spilled, clustering: Clustering, pages: Rows) -> dict[str, list[Any]]:
-    titles = read_column(spilled, "title", pages, 4 * LONGEST_TITLE)
-    ids = [shortened(id_, LONGEST_NAME) for id_ in spilled.ids.take(pages).to_pylist()]
-    urls = spilled.pages["url"].take(pages).to_pylist()
-    member = np.cumsum(~clustering.is_kept) - 1  # its row in `to_kept`
-    to_kept = clustering.to_kept.take(np.maximum(member[pages], 0))
-    kept = clustering.is_kept[pages].tolist()
+def _page_columns(corpus: Corpus, outcome: Outcome, pages: Rows) -> dict[str, list[Any]]:
+    titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
+    ids = [shortened(id_, LONGEST_NAME) for id_ in corpus.ids.take(pages).to_pylist()]
+    urls = corpus.pages["url"].take(pages).to_pylist()
+    member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
+    to_kept = outcome.to_kept.take(np.maximum(member[pages], 0))
+    kept = outcome.is_kept[pages].tolist()
     return {
         "id": ids,
         "url": [shortened(url, LONGEST_NAME) for url in urls],
         "title": [shortened(titles.get(page, ""), LONGEST_TITLE) for page in pages.tolist()],
-        "bytes": spilled.pages["size"].take(pages).to_pylist(),
+        "bytes": corpus.pages["size"].take(pages).to_pylist(),
         "relation": _but_for(kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
         "similarity": _but_for(kept, map(rounded, to_kept["similarity"].to_pylist())),
     }
@@ -148,10 +148,10 @@ def _counts_alike(text: str) -> bool:
     return text.isascii() or max(text) <= "\uffff"
 
 
-def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str, Rows]:
+def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Rows]:
     """By cluster: pages, bytes that the duplicates take, hosts."""
-    labels, count = clustering.labels, clustering.labels.size
-    bytes_ = np.where(clustering.is_kept, 0, spilled.pages["size"].to_numpy())
+    labels, count = outcome.labels, outcome.labels.size
+    bytes_ = np.where(outcome.is_kept, 0, corpus.pages["size"].to_numpy())
     named = np.array([bool(name) for name in hosts.names])[hosts.of_page]
     on_host = np.unique((labels * len(hosts.names) + hosts.of_page)[named]) // len(hosts.names)
     return {
@@ -162,7 +162,7 @@ def _totals(spilled: Spilled, clustering: Clustering, hosts: Hosts) -> dict[str,
 
 
 def show_pairs(
-    spilled: Spilled, pairs: Iterable[Pair], places: Rows, room: Room
+    corpus: Corpus, pairs: Iterable[Pair], places: Rows, room: Room
 ) -> list[dict[str, Any]]:
     """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 
@@ -170,9 +170,9 @@ def show_pairs(
     """
     pairs = sorted(pairs, key=_doubtful_first)
     pages = np.unique(np.array([(pair.left, pair.right) for pair in pairs], np.int64))
-    titles = read_column(spilled, "title", pages, 4 * LONGEST_TITLE)
-    texts = read_column(spilled, "text", pages, LONGEST_TEXT)
-    notes = _page_notes(spilled, pages, titles, places)
+    titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
+    texts = corpus.read_column("text", pages, LONGEST_TEXT)
+    notes = _page_notes(corpus, pages, titles, places)
     left = {
         Decision.JOINED: room.joined_text_bytes,
         Decision.RELATED: room.related_text_bytes,
@@ -196,10 +196,10 @@ def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
 
 
 def _page_notes(
-    spilled: Spilled, pages: Rows, titles: Mapping[int, str], places: Rows
+    corpus: Corpus, pages: Rows, titles: Mapping[int, str], places: Rows
 ) -> dict[int, dict[str, Any]]:
-    ids = spilled.ids.take(pa.array(pages)).to_pylist()
-    columns = spilled.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()
+    ids = corpus.ids.take(pa.array(pages)).to_pylist()
+    columns = corpus.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()
     return {
         page: {
             "id": shortened(id_, LONGEST_NAME),

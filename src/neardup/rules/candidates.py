@@ -7,7 +7,8 @@ chain that is joined all the same, and near-duplicates that share boilerplate sh
 as well.
 
 Pages that have many keys each may share one by chance: a turn of phrase. Such pairs grow with the
-square of the pages, while near-duplicates share many keys; `without_most_chance_pairs` bounds them.
+square of the pages, while near-duplicates share many keys: `without_most_single_key_pairs` bounds
+them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:
     return (keys >> spread).view(np.int64), sums.copy()
 
 
-def without_most_chance_pairs(
+def without_most_single_key_pairs(
     left: Rows, right: Rows, shared: Rows, most: int
 ) -> tuple[Rows, Rows]:
     """The pairs that are `worth_judging`."""

@@ -1,20 +1,23 @@
-"""Clusters that do not stretch.
+"""From verified pairs to clusters.
 
-Joining verified pairs into connected components lets a cluster drift: a is near b, b near c, and
-so on to a page that has nothing to do with a. Here every member of a cluster is close to one page,
-its centre: the member with the most verified neighbours. A member that is not its neighbour yet
-is judged against it; those that fail leave, and are clustered among themselves in the same way.
+Joining pairs into connected components lets a cluster drift: a is near b, b near c, and so on to a
+page that has nothing to do with a. `centred_clusters` makes clusters that do not stretch: every
+member is close to one page, the centre, which is the member with the most verified neighbours. A
+member that is not its neighbour yet is judged against it; those that fail leave, and are clustered
+among themselves in the same way.
 
-Sister pages (of one host, say) may be in a cluster only if they are close to each other: a third
-page that is close to both must not join what was judged to be apart. And a page that has a closer
-neighbour than the centre goes where that neighbour goes.
+Pages of one host may share a cluster only if they are close to each other: a third page that is
+close to both must not join what was judged to be apart. And a page that has a closer neighbour than
+the centre goes where that neighbour goes.
 
-New pages among clusters that stand already.
+What people have said of pairs (`Constraints`) overrides the verdicts. New pages join clusters that
+exist already without renaming or merging them (`join_earlier`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +31,93 @@ Closeness = Callable[[Rows, Rows], Similarities]
 APART = -1.0  # in place of the similarity of two pages that do not belong together
 
 
+@dataclass(frozen=True)
+class Constraints:
+    """What people have said of pairs of pages, by number, the smaller first: a row a pair."""
+
+    together: Rows
+    apart: Rows
+
+    def __bool__(self) -> bool:
+        return bool(self.together.size or self.apart.size)
+
+    def apply(
+        self, left: Rows, right: Rows, similarity: Similarities
+    ) -> tuple[Rows, Rows, Similarities]:
+        """The pairs without those that were said to be apart, and with those to be together."""
+        pairs = np.column_stack([left, right])
+        stays = ~is_among(pairs, self.apart) | is_among(pairs, self.together)
+        pairs, similarity = pairs[stays], similarity[stays]
+        added = self.together[~is_among(self.together, pairs)]
+        every = np.concatenate([pairs, added])
+        return every[:, 0], every[:, 1], np.append(similarity, np.ones(len(added)))
+
+    def over(self, closeness: Closeness) -> Closeness:
+        """`closeness`, with what people have said in place of the verdict."""
+
+        def constrained(one: Rows, other: Rows) -> Similarities:
+            pairs = np.sort(np.column_stack([one, other]), axis=1)
+            close = closeness(one, other).copy()
+            close[is_among(pairs, self.apart)] = APART
+            close[is_among(pairs, self.together)] = 1.0
+            return close
+
+        return constrained
+
+    def leaving(self, labels: Rows, left: Rows, right: Rows, similarity: Similarities) -> Rows:
+        """Of each two pages that are to be apart and are together: the one that is tied less."""
+        rivals = self.apart[labels[self.apart[:, 0]] == labels[self.apart[:, 1]]]
+        ties = np.zeros(labels.size)
+        np.add.at(ties, left, similarity)
+        np.add.at(ties, right, similarity)
+        leaving: set[int] = set()
+        for a, b in rivals.tolist():
+            if not {a, b} & leaving:
+                leaving.add(min((a, b), key=lambda page: (ties[page], -page)))
+        return np.array(sorted(leaving), np.int64)
+
+
+NO_PAIRS = np.empty((0, 2), np.int64)
+UNCONSTRAINED = Constraints(NO_PAIRS, NO_PAIRS)
+
+
+def is_among(pairs: Rows, others: Rows) -> NDArray[np.bool_]:
+    """Which of some pairs of page numbers are among others."""
+    return np.isin(pairs[:, 0] << 32 | pairs[:, 1], others[:, 0] << 32 | others[:, 1])
+
+
+def cluster_pairs(
+    count: int,
+    left: Rows,
+    right: Rows,
+    similarity: Similarities,
+    closeness: Closeness,
+    *,
+    same_host_group: NDArray[np.uint64] | None,
+    constraints: Constraints = UNCONSTRAINED,
+    numbers: Rows | None = None,
+) -> Rows:
+    """For each of `count` pages the smallest page of its cluster, from the pairs that join.
+
+    Clusters around centres where there are groups (see `centred_clusters`), components otherwise.
+    """
+    if constraints:
+        left, right, similarity = constraints.apply(left, right, similarity)
+        closeness = constraints.over(closeness)
+    while True:
+        if same_host_group is None:
+            labels = connected_components(count, left, right)
+        else:
+            labels = centred_clusters(same_host_group, left, right, similarity, closeness, numbers)
+        leaving = constraints.leaving(labels, left, right, similarity)
+        if not leaving.size:
+            return labels
+        stays = ~(np.isin(left, leaving) | np.isin(right, leaving))
+        left, right, similarity = left[stays], right[stays], similarity[stays]
+
+
 def centred_clusters(
-    sisters: NDArray[np.uint64],
+    same_host_group: NDArray[np.uint64],
     left: Rows,
     right: Rows,
     similarity: Similarities,
@@ -39,20 +127,22 @@ def centred_clusters(
     """For each page the smallest page of its cluster.
 
     `left` and `right` are verified pairs with their `similarity`; `closeness` judges further pairs:
-    their similarity, or `APART`. Pages with the same number in `sisters` are sister pages; 0 is
-    nobody's sister. Each round takes one cluster out of every component at once. Ties between
+    their similarity, or `APART`. Pages with the same number in `same_host_group` are made alike; 0
+    is alike with none. Each round takes one cluster out of every component at once. Ties between
     centres go to the smallest mixed number: an order that follows nothing in the pages, so that a
     long chain falls apart in few rounds. `numbers` are the pages' own numbers, ascending, where the
     rows given here are some pages of many.
     """
-    count = sisters.size
+    count = same_host_group.size
     mixed = mixed_numbers(np.arange(count) if numbers is None else numbers)
     cluster = np.arange(count)
     while left.size:
         component = connected_components(count, left, right)
         centre = _centres(component, left, right, mixed)
         near = _similarity_to_centre(centre, left, right, similarity, closeness)
-        taken = _without_rival_sisters(np.flatnonzero(near >= 0), centre, near, sisters, closeness)
+        taken = _without_host_rivals(
+            np.flatnonzero(near >= 0), centre, near, same_host_group, closeness
+        )
         taken = _without_closer_outside(taken, near, left, right, similarity)
         cluster[taken] = centre[taken]
         free = np.ones(count, bool)
@@ -93,19 +183,21 @@ def _similarity_to_centre(
     return near
 
 
-def _without_rival_sisters(
+def _without_host_rivals(
     member: Rows,
     centre: Rows,
     near: Similarities,
-    sisters: NDArray[np.uint64],
+    same_host_group: NDArray[np.uint64],
     closeness: Closeness,
 ) -> Rows:
-    """The members that are close to the nearest of their sisters in the cluster."""
-    best_first = member[np.lexsort((member, -near[member], sisters[member], centre[member]))]
+    """The members that are close to the nearest page of their host in the cluster."""
+    best_first = member[
+        np.lexsort((member, -near[member], same_host_group[member], centre[member]))
+    ]
     new = np.ones(best_first.size, bool)
-    new[1:] = (np.diff(centre[best_first]) != 0) | (np.diff(sisters[best_first]) != 0)
+    new[1:] = (np.diff(centre[best_first]) != 0) | (np.diff(same_host_group[best_first]) != 0)
     nearest = best_first[np.maximum.accumulate(np.where(new, np.arange(new.size), 0))]
-    rival = ~new & (sisters[best_first] != 0)
+    rival = ~new & (same_host_group[best_first] != 0)
     stays = np.ones(best_first.size, bool)
     if rival.any():
         stays[rival] = closeness(best_first[rival], nearest[rival]) >= 0

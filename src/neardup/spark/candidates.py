@@ -1,4 +1,4 @@
-"""Candidates: pages that share a key, exactly those that `candidates.grouping` names.
+"""Candidates: pages that share a key, exactly those that `rules.candidates` names.
 
 Keys are shuffled so that a task has all pages of a key. A key that very many pages have (a theme, a
 banner) would make one task carry the job, so beyond `RANGE` pages the rows of a key are cut by
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.methods.base import Method, ProposesCandidates, check_page_count
+from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
 from neardup.spark.columns import from_spark, new_groups, spark_schema, unsigned_order, whole_groups
@@ -45,16 +45,18 @@ def pairs_by_keys(
 ) -> DataFrame:
     """left and right of every pair that is worth judging, each once."""
     keys = keys_of(method, features, range_size)
-    if method.transitive:
+    source = method.candidate_source
+    assert isinstance(source, SharedKeys)
+    if source.decisive:
         return _with_first(keys).distinct()
     if count <= range_size:
         sharing = _sorted(keys, ["key"]).mapInArrow(_pair_groups, spark_schema(SHARING))
     else:
         sharing = _over_ranges(keys, work)
     added = sharing.groupBy("left", "right").agg(f.sum("shared").alias("shared"))
-    if method.chance_pairs is None:
+    if source.max_single_key_pairs is None:
         return added.select("left", "right")
-    return without_most_chance_pairs(added, method.chance_pairs)
+    return without_most_single_key_pairs(added, source.max_single_key_pairs)
 
 
 def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
@@ -164,8 +166,8 @@ def _next_few(group: Rows, number: Rows, speaks: NDArray[np.bool_]) -> tuple[Row
     return every_left, np.concatenate(right), np.ones(every_left.size, np.int64)
 
 
-def without_most_chance_pairs(pairs: DataFrame, most: int) -> DataFrame:
-    """As `candidates.grouping.without_most_chance_pairs`."""
+def without_most_single_key_pairs(pairs: DataFrame, most: int) -> DataFrame:
+    """As `rules.candidates.without_most_single_key_pairs`."""
     ordered = pa.schema([*SHARING, ("turn", pa.int64())])
 
     def with_turn(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -186,7 +188,9 @@ BLOCK = 8192  # pages
 CELL = ["key", "one", "other"]  # the pages of a key, or those of two of its blocks
 
 
-def proposed_pairs(method: Method, features: DataFrame, *, block: int = BLOCK) -> DataFrame:
+def searched_pairs(
+    method: Method, searches: Searches, features: DataFrame, *, block: int = BLOCK
+) -> DataFrame:
     """left and right of every pair that the method names, each once."""
     _check_size(method, features)
     cells = _cells(keys_of(method, features, range_size=1), block)
@@ -195,7 +199,7 @@ def proposed_pairs(method: Method, features: DataFrame, *, block: int = BLOCK) -
 
     def propose(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in whole_groups(batches, CELL, block):
-            yield _named_pairs(method, table)
+            yield _named_pairs(method, searches, table)
 
     return by_cell.mapInArrow(propose, spark_schema(PAIRS)).distinct()
 
@@ -219,11 +223,10 @@ def _cells(keys: DataFrame, block: int) -> DataFrame:
     return spread.select("key", one.alias("one"), other.alias("other"), "number").distinct()
 
 
-def _named_pairs(method: Method, table: pa.Table) -> pa.RecordBatch:
-    assert isinstance(method, ProposesCandidates)
+def _named_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.RecordBatch:
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
     chosen = table["features"].combine_chunks().take(pa.array(first))
     column = chosen.chunk(0) if isinstance(chosen, pa.ChunkedArray) else chosen
-    found = method.candidates(pa.Table.from_batches([features_of(method, column)]))
+    found = searches.search(pa.Table.from_batches([features_of(method, column)]))
     left, right = (numbers[found[name].to_numpy()] for name in PAIRS.names)
     return pa.record_batch([left, right], schema=PAIRS)

@@ -3,7 +3,7 @@
 One round of `clusters.splitting.centred_clusters` over components too large for a task.
 
 Takes one cluster out of every component: the centre is the page with the most verified neighbours;
-a member is close to it, close to the nearest of its sisters in the cluster, and has no neighbour
+a member is close to it, close to the nearest page of its host in the cluster, and has no neighbour
 outside that is closer than the centre.
 
 Clusters that do not stretch: `clusters.splitting.centred_clusters` on many machines.
@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from neardup.local.pipeline import JoinRule
-from neardup.methods.base import Method
+from neardup.arrays import FeatureRows, booleans
+from neardup.methods.base import Joining, Method
 from neardup.pages.urls import canonicalise
 from neardup.rules.clusters import APART, Closeness, centred_clusters, mixed_numbers
 from neardup.spark.candidates import features_of
@@ -161,11 +161,13 @@ def _near_centre(members: DataFrame, closeness: CloseRows) -> DataFrame:
 
 
 def _rivals(near: DataFrame, features: DataFrame, closeness: CloseRows) -> DataFrame:
-    """The members that are not close to the nearest of their sisters in the cluster."""
-    sisters = near.join(features.select("number", "sister"), "number").where("sister != 0")
+    """The members that are not close to the nearest page of their host in the cluster."""
+    alike = near.join(features.select("number", "same_host_group"), "number").where(
+        "same_host_group != 0"
+    )
     order = f.struct(-f.col("near"), f.col("number"))
-    nearest = sisters.groupBy("centre", "sister").agg(f.min_by("number", order).alias("right"))
-    pairs = sisters.join(nearest, ["centre", "sister"]).where("number != right")
+    nearest = alike.groupBy("centre", "group").agg(f.min_by("number", order).alias("right"))
+    pairs = alike.join(nearest, ["centre", "group"]).where("number != right")
     pairs = pairs.select(f.col("number").alias("left"), "right")
     apart = pairs.join(closeness(pairs), ["left", "right"], "left_anti")
     return apart.select(f.col("left").alias("number"))
@@ -234,10 +236,10 @@ def _in_tasks(
     every_pair = f.col("pages") * (f.col("pages") - 1) / 2
     open_ones = sizes.join(pairs, "label").withColumn("open", f.col("pairs") < every_pair)
     members = components.join(open_ones.select("label", "open"), "label")
-    described = members.join(features.select("number", "features", "sister"), "number")
+    described = members.join(features.select("number", "features", "same_host_group"), "number")
     # Only where a pair is not verified yet may features be needed.
     needed = f.when(f.col("open"), f.col("features"))
-    pages = described.select("label", "number", "sister", needed.alias("features"))
+    pages = described.select("label", "number", "same_host_group", needed.alias("features"))
     rows = pages.unionByName(edges, allowMissingColumns=True)
     by_component = rows.repartition("label").sortWithinPartitions("label", "number")
 
@@ -257,8 +259,8 @@ def _split(method: Method, relations: Sequence[str], table: pa.Table) -> pa.Reco
     similarity = edges["similarity"].to_numpy()
     known = _Known(numbers.size, left, right, similarity)
     closeness = known.or_else(_judged(method, relations, pages))
-    sisters = pages["sister"].to_numpy().view(np.uint64)
-    labels = centred_clusters(sisters, left, right, similarity, closeness, numbers)
+    groups = pages["same_host_group"].to_numpy().view(np.uint64)
+    labels = centred_clusters(groups, left, right, similarity, closeness, numbers)
     return pa.record_batch([numbers, numbers[labels]], schema=LABELLED)
 
 
@@ -293,10 +295,12 @@ def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closen
 
     def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
         taken = [features_of(method, features.take(pa.array(rows))) for rows in (one, other)]
-        verdicts = method.judge(*taken)
+        left = np.arange(one.size)
+        rows = FeatureRows.of(*taken)
+        verdicts = method.judge(rows, left, left + one.size, evidence=False)
         near = pc.is_in(verdicts["relation"], pa.array(relations))
         return np.where(
-            near.to_numpy(zero_copy_only=False),
+            booleans(near),
             verdicts["similarity"].to_numpy(zero_copy_only=False),
             APART,
         )
@@ -314,7 +318,7 @@ class Clustered:
 
 def cluster_pages(
     method: Method,
-    rule: JoinRule,
+    relations: Sequence[str],
     pages: DataFrame,
     features: DataFrame,
     verdicts: DataFrame,
@@ -326,14 +330,13 @@ def cluster_pages(
 
     `earlier` has number, label and kept of pages that stand in a cluster already.
     """
-    relations = list(rule.relations)
     edges = joined(verdicts, relations).select("left", "right", "similarity")
     known = None
     if earlier is not None:
         known = join_earlier(method, relations, features, edges, verdicts, earlier, work)
         for side in ("left", "right"):
             edges = edges.join(known.select(f.col("number").alias(side)), side, "left_anti")
-    if rule.sisters is None:
+    if method.joining is Joining.COMPONENTS:
         labels = component_labels(work.keep(edges, "edges"), work, "components")
     else:
         labels = centred_labels(method, relations, features, edges, work)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import pack, unpack
+from neardup.arrays import pack_lists, unpack_lists
 
 SIGNED = {
     pa.uint8(): pa.int8(),
@@ -43,7 +43,7 @@ def to_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
     names = _number_lists(batch.schema)
     plain = pa.schema([_plain(field) for field in batch.schema])
     columns = [_cast(batch[field.name], field.type) for field in plain]
-    packed = pack(pa.record_batch(columns, schema=plain), names)
+    packed = pack_lists(pa.record_batch(columns, schema=plain), names)
     return packed.cast(carried_schema(batch.schema))
 
 
@@ -58,7 +58,7 @@ def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         ]
     )
     columns = [_cast(batch[field.name], field.type) for field in carried]
-    lists = unpack(pa.record_batch(columns, schema=carried), plain, names)
+    lists = unpack_lists(pa.record_batch(columns, schema=carried), plain, names)
     columns = [_restored(lists[field.name], field.type) for field in schema]
     return pa.record_batch(columns, schema=schema)
 

@@ -12,7 +12,9 @@ many, pages are taken in chunks, and each chunk is joined with the counts of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
-from neardup.local.survey import add_up, survey_from
-from neardup.methods.base import AsksSurvey, ClustersAroundCentres, Method, Survey, Surveys
+from neardup.local.prior import survey_files
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    Method,
+    SurveyResults,
+    Surveys,
+)
 from neardup.schemas import COUNTS, PAGES
 from neardup.spark.columns import carried_schema, from_spark, spark_schema, to_spark, whole_groups
 from neardup.spark.identity import Identified
 from neardup.spark.session import Work
+from neardup.text.sites import Survey, add_counts
 
 BUCKET_BITS = 12
 COUNTS_AT_ONCE = 2_000_000  # that a task holds before it packs them
@@ -37,25 +46,29 @@ Batches = Iterable[pa.RecordBatch]
 
 
 def survey_pages(
-    method: Surveys, pages: DataFrame, work: Work, earlier: DataFrame | None
+    count: Callable[[pa.RecordBatch], pa.RecordBatch],
+    pages: DataFrame,
+    work: Work,
+    earlier: DataFrame | None,
+    folder: str,
 ) -> DataFrame:
     """`PACKED`: the counts of all pages, each bucket once; `earlier` are added to them."""
 
     def survey(batches: Batches) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         for batch in batches:
-            held.append(method.survey(pages_of(batch)))
+            held.append(count(pages_of(batch)))
             if sum(each.num_rows for each in held) > COUNTS_AT_ONCE:
-                yield packed(add_up(held))
+                yield packed(add_counts(held))
                 held = []
-        yield packed(add_up(held))
+        yield packed(add_counts(held))
 
     counted = pages.mapInArrow(survey, spark_schema(PACKED))
     if earlier is not None:
         counted = counted.unionByName(earlier)
     by_bucket = counted.repartition("bucket").sortWithinPartitions("bucket")
     added = by_bucket.mapInArrow(_add_buckets, spark_schema(PACKED))
-    return work.keep(added, "result/remembered/survey")
+    return work.keep(added, f"result/remembered/{folder}")
 
 
 def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -65,7 +78,7 @@ def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _add_buckets(batches: Batches) -> Iterator[pa.RecordBatch]:
     for table in whole_groups(batches, ["bucket"], 1):
-        yield packed(add_up([unpacked(table)]))
+        yield packed(add_counts([unpacked(table)]))
 
 
 def counted_more_than_once(counts: DataFrame) -> DataFrame:
@@ -74,7 +87,7 @@ def counted_more_than_once(counts: DataFrame) -> DataFrame:
     def several(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             counted = unpacked(pa.Table.from_batches([batch]))
-            yield packed(add_up([counted.filter(pa.array(counted["count"].to_numpy() > 1))]))
+            yield packed(add_counts([counted.filter(pa.array(counted["count"].to_numpy() > 1))]))
 
     return counts.mapInArrow(several, spark_schema(PACKED))
 
@@ -87,7 +100,7 @@ def number_of_counts(counts: DataFrame) -> int:
 
 def whole_survey(counts: DataFrame, pages: int) -> Survey:
     """All counts in one place: for few of them."""
-    return survey_from(pages, [add_up([unpacked(counts.toArrow())])])
+    return Survey.from_counts(pages, [add_counts([unpacked(counts.toArrow())])])
 
 
 def as_rows(counts: DataFrame) -> DataFrame:
@@ -128,10 +141,7 @@ def unpacked(table: pa.Table) -> pa.RecordBatch:
 
 BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
 CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
-ASKED = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
-
-Pages = Iterable[pa.RecordBatch]
-AddFeatures = Callable[[Pages], Iterator[pa.RecordBatch]]
+LOOKUPS = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
 
 def features_schema(method: Method) -> pa.Schema:
@@ -142,34 +152,37 @@ def features_schema(method: Method) -> pa.Schema:
             ("place", pa.int64()),
             ("features", features),
             ("decidable", pa.bool_()),
-            ("sister", pa.int64()),
+            ("same_host_group", pa.int64()),
         ]
     )
 
 
-def compute_features(
+@dataclass(frozen=True)
+class Counting:
+    """Something to count over all pages before a step can be taken."""
+
+    folder: str  # of the result, where the counts are remembered
+    count: Callable[[pa.RecordBatch], pa.RecordBatch]
+    lookups: Callable[[pa.RecordBatch], NDArray[np.uint64]]
+
+
+def describe(
     method: Method,
     records: DataFrame,
     found: Identified,
     work: Work,
-    earlier_counts: DataFrame | None = None,
+    earlier_counts: Mapping[str, DataFrame],
     earlier_features: DataFrame | None = None,
     *,
     broadcast_counts: int = BROADCAST_COUNTS,
 ) -> DataFrame:
-    """number, features, decidable and sister of every page, in the work folder."""
+    """number, features, decidable and same_host_group of every page, in the work folder."""
     pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
     pages = pages.select("place", *PAGES.names)
-    if isinstance(method, Surveys):
-        with work.stages("survey") as stage:
-            counts = survey_pages(method, pages, work, earlier_counts)
-            stage.advance(found.count)
-        made = _with_survey(method, pages, counts, found.count, work, broadcast_counts)
-    else:
-        made = pages.mapInArrow(_feature_step(method, lambda _: None), _spark(method))
+    described = _described(method, pages, found.count, work, earlier_counts, broadcast_counts)
     with work.stages("features") as stage:
         numbers = found.pages.where("place is not null").select("place", "number")
-        numbered = made.join(numbers, "place").drop("place")
+        numbered = described.join(numbers, "place").drop("place")
         if earlier_features is not None:
             numbered = numbered.unionByName(earlier_features)
         kept = work.keep(numbered, "result/remembered/features")
@@ -177,82 +190,138 @@ def compute_features(
     return kept
 
 
-def _spark(method: Method) -> Any:
-    return spark_schema(features_schema(method))
-
-
-def _with_survey(
+def _described(
     method: Method,
+    pages: DataFrame,
+    total: int,
+    work: Work,
+    earlier: Mapping[str, DataFrame],
+    broadcast_counts: int,
+) -> DataFrame:
+    """The features of pages, after what has to be counted first: what sites repeat, and what the
+    method counts over the text that its view leaves."""
+    features = spark_schema(features_schema(method))
+    files = {name: Path(file).stem for name, file in survey_files(method).items()}
+
+    def step(batch: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
+        return _feature_rows(method, batch, method.describe(pages_of(batch), surveyed))
+
+    def surveyed_pages(counting: Counting, read: DataFrame) -> DataFrame:
+        with work.stages("survey") as stage:
+            known = earlier.get(counting.folder)
+            counts = survey_pages(counting.count, read, work, known, counting.folder)
+            stage.advance(total)
+        return counts
+
+    sites, surveys = method.site_counts, method.surveys
+    if sites is None and surveys is None:
+        return pages.mapInArrow(_each(lambda batch: step(batch, NOTHING_SURVEYED)), features)
+    if sites is not None:
+        counting = Counting(files["sites"], sites.count, sites.lookups)
+        counts = surveyed_pages(counting, pages)
+        if surveys is None:
+            known = _with_counts(counting, pages, counts, total, work, broadcast_counts)
+            return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), features)
+        known = _with_counts(counting, pages, counts, total, work, broadcast_counts)
+        pages = work.keep(
+            known(lambda batch, survey: _viewed(method, batch, survey), pages.schema), "viewed"
+        )
+    assert surveys is not None
+    count = surveys.survey if sites is not None else _survey_of_view(method, surveys)
+    counting = Counting(files["corpus"], count, lambda batch: count(batch)["key"].to_numpy())
+    known = _with_counts(
+        counting, pages, surveyed_pages(counting, pages), total, work, broadcast_counts
+    )
+    if sites is None:
+        return known(lambda batch, survey: step(batch, SurveyResults(corpus=survey)), features)
+    return known(
+        lambda batch, survey: _feature_rows(
+            method, batch, method.features(pages_of(batch), SurveyResults(corpus=survey))
+        ),
+        features,
+    )
+
+
+def _survey_of_view(method: Method, surveys: Surveys) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    return lambda pages: surveys.survey(method.viewed(pages, NOTHING_SURVEYED))
+
+
+def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
+    """The same pages with only the lines of the view."""
+    viewed = to_spark(method.viewed(pages_of(batch), SurveyResults(sites=survey)))
+    return pa.record_batch([batch["place"], *viewed.columns], names=batch.schema.names)
+
+
+def _feature_rows(
+    method: Method, batch: pa.RecordBatch, features: pa.RecordBatch
+) -> pa.RecordBatch:
+    groups = np.ascontiguousarray(method.same_host_group(features)).view(np.int64)
+    columns = [
+        batch["place"],
+        to_spark(features).to_struct_array(),
+        method.decidable(features),
+        groups,
+    ]
+    return pa.record_batch(columns, schema=features_schema(method))
+
+
+def _each(
+    step: Callable[[pa.RecordBatch], pa.RecordBatch],
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def steps(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield step(batch)
+
+    return steps
+
+
+SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]
+
+
+def _with_counts(
+    counting: Counting,
     pages: DataFrame,
     counts: DataFrame,
     total: int,
     work: Work,
     broadcast_counts: int,
-) -> DataFrame:
+) -> Callable[[SurveyStep, StructType], DataFrame]:
+    """How to take a step that needs a survey: with all counts above 1 in every task where they are
+    few, otherwise chunk by chunk of pages, each with the counts of the keys it looks up."""
     several = counted_more_than_once(counts)
     if number_of_counts(several) <= broadcast_counts:
         survey = work.spark.sparkContext.broadcast(whole_survey(several, total))
-        step = _feature_step(method, lambda _: survey.value)
-        return pages.mapInArrow(step, _spark(method))
-    return _with_asked_counts(method, pages, as_rows(several), total)
+        return lambda step, schema: pages.mapInArrow(
+            _each(lambda batch: step(batch, survey.value)), schema
+        )
+    return lambda step, schema: _by_chunks(counting, pages, as_rows(several), total, step, schema)
 
 
-def _feature_step(method: Method, survey_for: Callable[[pa.RecordBatch], Any]) -> AddFeatures:
-    schema = features_schema(method)
-
-    def step(batches: Pages) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            features = method.features(pages_of(batch), survey_for(batch))
-            yield pa.record_batch(
-                [
-                    batch["place"],
-                    to_spark(features).to_struct_array(),
-                    method.decidable(features),
-                    _sisters(method, features),
-                ],
-                schema=schema,
-            )
-
-    return step
-
-
-def _sisters(method: Method, features: pa.RecordBatch) -> NDArray[np.int64]:
-    if not isinstance(method, ClustersAroundCentres):
-        return np.zeros(features.num_rows, np.int64)
-    return np.ascontiguousarray(method.sisters(features)).view(np.int64)
-
-
-def _with_asked_counts(
-    method: Method, pages: DataFrame, several: DataFrame, total: int
+def _by_chunks(
+    counting: Counting,
+    pages: DataFrame,
+    several: DataFrame,
+    total: int,
+    step: SurveyStep,
+    schema: StructType,
 ) -> DataFrame:
-    """Features where no task can hold all counts: each chunk of pages gets those it asks for."""
-
-    def asked(batches: Pages) -> Iterator[pa.RecordBatch]:
+    def lookups(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             chunks = batch["place"].to_numpy() >> CHUNK_BITS
             for chunk in np.unique(chunks):
                 here = batch.filter(pa.array(chunks == chunk))
-                keys = _asked_keys(method, pages_of(here)).view(np.int64)
-                yield pa.record_batch([np.full(keys.size, chunk), keys], schema=ASKED)
+                keys = counting.lookups(pages_of(here)).view(np.int64)
+                yield pa.record_batch([np.full(keys.size, chunk), keys], schema=LOOKUPS)
 
-    def answer(key: tuple[Any, ...], pages_of_chunk: pa.Table, counts: pa.Table) -> pa.Table:
-        added = add_up(
+    def take_step(key: tuple[Any, ...], chunk: pa.Table, counts: pa.Table) -> pa.Table:
+        sums = add_counts(
             from_spark(each, COUNTS) for each in counts.select(COUNTS.names).to_batches()
         )
-        survey = survey_from(total, [added])
-        step = _feature_step(method, lambda _: survey)
-        batches = pages_of_chunk.combine_chunks().to_batches()
-        return pa.Table.from_batches(list(step(batches)), features_schema(method))
+        survey = Survey.from_counts(total, [sums])
+        batches = chunk.combine_chunks().to_batches()
+        return pa.Table.from_batches([step(batch, survey) for batch in batches])
 
-    answers = pages.mapInArrow(asked, spark_schema(ASKED)).distinct().join(several, "key")
+    answers = pages.mapInArrow(lookups, spark_schema(LOOKUPS)).distinct().join(several, "key")
     chunk = f.shiftright(f.col("place"), CHUNK_BITS).alias("chunk")
     chunks = pages.select(chunk, "place", *PAGES.names).groupBy("chunk")
-    return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(answer, _spark(method))
-
-
-def _asked_keys(method: Method, pages: pa.RecordBatch) -> NDArray[np.uint64]:
-    if isinstance(method, AsksSurvey):
-        return method.asked(pages)
-    assert isinstance(method, Surveys)
-    keys: NDArray[np.uint64] = method.survey(pages)["key"].to_numpy()
-    return keys
+    return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(take_step, schema)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from neardup.arrays import FeatureRows
 from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import PAIRS, VERDICTS
@@ -23,8 +25,9 @@ def judge_pairs(method: Method, features: DataFrame, pairs: DataFrame) -> DataFr
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            one, other = (features_of(method, batch[name]) for name in ("ours", "theirs"))
-            verdicts = method.judge(one, other)
+            sides = [features_of(method, batch[name]) for name in ("ours", "theirs")]
+            left = np.arange(batch.num_rows)
+            verdicts = method.judge(FeatureRows.of(*sides), left, left + batch.num_rows)
             columns = [batch["left"], batch["right"], *verdicts.columns]
             yield pa.record_batch(columns, schema=JUDGED)
 

@@ -14,16 +14,18 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from neardup.errors import InputError, UsageError
-from neardup.local.pipeline import join_rule
+from neardup.local.outcome import settings_of
+from neardup.local.pipeline import joining_relations
 from neardup.local.result import Result
 from neardup.local.run import Progress, Silent, Stages
-from neardup.methods.base import DecidesInOrder, Method, ProposesCandidates, make_method
+from neardup.methods.base import Method, assigner, searcher
+from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
 from neardup.pages import Limits
 from neardup.rules.keeping import policy_order
-from neardup.spark.candidates import pairs_by_keys, proposed_pairs
+from neardup.spark.candidates import pairs_by_keys, searched_pairs
 from neardup.spark.clusters import cluster_pages
-from neardup.spark.features import BROADCAST_COUNTS, compute_features
+from neardup.spark.features import BROADCAST_COUNTS, describe
 from neardup.spark.identity import Identified, number_pages, settle_identities, without_earlier
 from neardup.spark.judging import judge_pairs
 from neardup.spark.prior import Earlier, check_earlier, with_known
@@ -43,9 +45,10 @@ def dedup(
     inputs: str | Sequence[str],
     out: str | Path,
     *,
-    method: str = "own-text",
+    method: MethodLike = DEFAULT_METHOD,
     options: Mapping[str, object] | None = None,
     preset: str = "default",
+    view: str | None = None,
     keep: str = "longest",
     contained: bool = False,
     against: str | Path | None = None,
@@ -65,10 +68,9 @@ def dedup(
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
-    settings = {"method": method, "preset": preset, "keep": keep, "contained": contained}
-    chosen = _without_order(make_method(method, options, preset=preset))
+    chosen = _without_order(make_method(method, options, preset=preset, view=view))
     policy_order(keep)  # a bad name is told before any work
-    rule = join_rule(chosen, contained=contained)
+    relations = joining_relations(chosen, contained=contained)
     stages = Stages(progress or Silent())
 
     with spark_session(master, partitions) as spark:
@@ -83,12 +85,12 @@ def dedup(
             with stages("identify"):
                 found = _identify(records, earlier, work)
             old = earlier.clusters(found.pages) if earlier else None
-            features = compute_features(
+            features = describe(
                 chosen,
                 records,
                 found,
                 work,
-                earlier.counts(chosen) if earlier else None,
+                earlier.counts(chosen) if earlier else {},
                 earlier.features(found.pages) if earlier else None,
                 broadcast_counts=broadcast_counts,
             )
@@ -98,14 +100,13 @@ def dedup(
                 verdicts = _judge(chosen, features, pairs, found, earlier, old, work)
             with stages("cluster"):
                 clustered = cluster_pages(
-                    chosen, rule, found.pages, features, verdicts, keep, work, old
+                    chosen, relations, found.pages, features, verdicts, keep, work, old
                 )
             with stages("write"):
                 write_tables(found.pages, found.skipped, features, verdicts, clustered, work)
                 summary = summarise(
                     inputs,
-                    chosen,
-                    settings,
+                    settings_of(chosen, preset, keep, contained),
                     found.pages,
                     found.skipped,
                     features,
@@ -122,7 +123,7 @@ def dedup(
 
 
 def _without_order(method: Method) -> Method:
-    if isinstance(method, DecidesInOrder):
+    if assigner(method) is not None:
         raise UsageError(
             f"{method.name} decides page by page against what it has seen, which no cluster can "
             "share; use the local engine"
@@ -150,8 +151,8 @@ def _nothing_read(skipped: DataFrame) -> str:
 
 
 def _candidates(method: Method, features: DataFrame, found: Identified, work: Work) -> DataFrame:
-    if isinstance(method, ProposesCandidates):
-        return proposed_pairs(method, features)
+    if (searches := searcher(method)) is not None:
+        return searched_pairs(method, searches, features)
     return pairs_by_keys(method, features, found.count, work)
 
 
@@ -170,7 +171,7 @@ def _judge(
         known = work.keep(earlier.verdicts(found.pages), "known-verdicts")
         pairs = with_known(pairs, old, known)
     verdicts = judge_pairs(method, features, pairs)
-    if isinstance(method, ProposesCandidates):
+    if searcher(method) is not None:
         # A filter may let pairs through that fail; which ones depends on what it sees at once.
         verdicts = verdicts.where(f"relation != '{Relation.DIFFERENT}'")
     return work.keep(verdicts if known is None else verdicts.unionByName(known), "verdicts")

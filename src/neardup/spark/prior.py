@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.errors import InputError
-from neardup.local.prior import check_format, check_method
-from neardup.methods.base import Method, Surveys
+from neardup.local.prior import check_format, check_method, survey_files
+from neardup.methods.base import Method
 from neardup.spark.identity import with_numbers
 from neardup.spark.judging import JUDGED
 from neardup.spark.session import Storage, Work
@@ -31,9 +32,10 @@ class Earlier:
         """number and record of every page."""
         return with_numbers(self.read("remembered/pages"))[0]
 
-    def counts(self, method: Method) -> DataFrame | None:
-        """The counts behind its features."""
-        return self.read("remembered/survey") if isinstance(method, Surveys) else None
+    def counts(self, method: Method) -> dict[str, DataFrame]:
+        """The counts behind its features, by the folder that they are in."""
+        folders = [Path(file).stem for file in survey_files(method).values()]
+        return {folder: self.read(f"remembered/{folder}") for folder in folders}
 
     def features(self, pages: DataFrame) -> DataFrame:
         """Its features by the numbers of this run; `pages` has all ids with their numbers."""
@@ -41,6 +43,7 @@ class Earlier:
             pages.select("id", "number"), "id"
         )
         features = self.read("remembered/features").withColumnRenamed("number", "old")
+        features = features.withColumnRenamed("sister", "same_host_group")  # its name until 0.1
         return features.join(numbers.select("old", "number"), "old").drop("old")
 
     def clusters(self, pages: DataFrame) -> DataFrame:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
@@ -13,10 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from neardup.local import result
-from neardup.local.outcome import LIBRARIES, REJECTED
-from neardup.methods.base import Method
 from neardup.model import Relation
-from neardup.schemas import FORMAT
+from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
 from neardup.spark.clusters import Clustered
 from neardup.spark.session import Work
 
@@ -86,7 +81,6 @@ def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
 
 def summarise(
     inputs: Sequence[str],
-    method: Method,
     settings: Mapping[str, object],
     pages: DataFrame,
     skipped: DataFrame,
@@ -95,32 +89,17 @@ def summarise(
     clustered: Clustered,
     work: Work,
 ) -> dict[str, Any]:
-    """The summary as plain data, with the keys of the local engine."""
-    relations = _tally(verdicts, "relation")
-    reasons = _tally(skipped, "reason")
-    return {
-        "inputs": sorted(set(inputs)),
-        **settings,
-        "options": dataclasses.asdict(method.options),
-        "format": FORMAT,
-        "counts": {
-            **_page_counts(pages, clustered, sum(reasons.values())),
-            "undecided": features.where("not decidable").count(),
-            "pairs": sum(n for name, n in relations.items() if name not in REJECTED),
-            "rejected": sum(n for name, n in relations.items() if name in REJECTED),
-        },
-        "skipped_by_reason": reasons,
-        "pairs_by_relation": relations,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in [*LIBRARIES, "pyspark"]},
-        },
-        "run": {
-            "engine": "spark",
-            "master": work.spark.sparkContext.master,
-            "seconds": {stage.name: round(stage.seconds, 3) for stage in work.stages.done},
-        },
+    """The summary, as the local engine writes it."""
+    relations, skips = _tally(verdicts, "relation"), _tally(skipped, "reason")
+    counts = _page_counts(pages, clustered, sum(skips.values()))
+    counts["undecided"] = features.where("not decidable").count()
+    run = {
+        "engine": "spark",
+        "master": work.spark.sparkContext.master,
+        "seconds": {stage.name: round(stage.seconds, 3) for stage in work.stages.done},
     }
+    libraries = [*LIBRARIES, "pyspark"]
+    return build_summary(inputs, settings, counts, relations, skips, None, run, libraries)
 
 
 def _page_counts(pages: DataFrame, clustered: Clustered, skipped: int) -> dict[str, int]:
@@ -154,5 +133,4 @@ def _page_counts(pages: DataFrame, clustered: Clustered, skipped: int) -> dict[s
 
 
 def _tally(rows: DataFrame, name: str) -> dict[str, int]:
-    counted = {row[name]: row["count"] for row in rows.groupBy(name).count().collect()}
-    return dict(sorted(counted.items()))
+    return {row[name]: row["count"] for row in rows.groupBy(name).count().collect()}

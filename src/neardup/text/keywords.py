@@ -20,6 +20,7 @@ import stopwordsiso
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.arrays import lists_of
 from neardup.text.tokens import fold_batch
 
 # stopwordsiso's English list has 1,298 words, "information", "site" and "index" among them, which
@@ -159,9 +160,3 @@ def word_hashes(words: pa.Array) -> NDArray[np.uint64]:
     hashes = np.array([xxhash.xxh3_64_intdigest(text.encode()) for text in texts], np.uint64)
     along: NDArray[np.uint64] = hashes[encoded.indices.to_numpy()]
     return along
-
-
-def lists_of(rows: NDArray[np.int64], values: pa.Array, count: int) -> pa.ListArray:
-    """Values that lie row by row, as `count` lists."""
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=count))))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)

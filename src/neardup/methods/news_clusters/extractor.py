@@ -14,6 +14,7 @@ one routine measures both.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,11 +26,18 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
+from neardup.arrays import string_buffers
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.text.tokens import fold_batch, string_buffers
+from neardup.text.tokens import fold_batch
 
+# Where a title goes over to the name of its site; a bare dash only between Chinese characters.
+# White space is tried from its first character only: from each, long runs would take cubic time.
+TITLE_SEAMS = re.compile(
+    r"(?:(?<!\s)\s+)?[|｜_]+\s*|(?<!\s)\s+[-–—·»«]+\s+"
+    r"|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
+)
 NOT_OF_A_WORD = r"[^\pL\pN\pM]+"
 
 
@@ -51,6 +59,11 @@ def extract(
         for text in texts.take(pa.array(order)).cast(pa.binary()).to_pylist()
     ]
     return _distinct(pages[order], np.array(values, np.uint64), count)
+
+
+def story_title(title: str) -> str:
+    """The title without the name of its site: its longest part."""
+    return max(TITLE_SEAMS.split(title), key=len)
 
 
 def bare(texts: pa.StringArray) -> pa.StringArray:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import FeatureRows, list_array, ragged, string_buffers
 from neardup.kernels.feature_codes import common_symbols
 from neardup.kernels.sentences import count_sentences
 from neardup.kernels.shingles import document_hashes
 from neardup.kernels.tokens import token_hashes
-from neardup.methods.base import Method, State, Survey, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    InOrder,
+    Method,
+    Numbers,
+    State,
+    SurveyResults,
+    verdicts,
+)
 from neardup.methods.news_clusters import extractor
 from neardup.methods.news_clusters.devices import UNDECIDED, Newsroom
 from neardup.methods.news_clusters.extractor import (
     bare,
     extract,
     longest_sentences,
+    story_title,
 )
 from neardup.methods.news_clusters.foresight import Foresight, can_foresee, foresee
 from neardup.methods.news_clusters.options import NewsClustersOptions
@@ -28,8 +38,9 @@ from neardup.methods.news_clusters.stores import Clock, NewsPage
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS
 from neardup.text.keywords import keyword_language, keywords
-from neardup.text.main_text import main_blocks, site_counts, story_title
-from neardup.text.tokens import fold_batch, string_buffers, tokens_batch
+from neardup.text.main_text import page_lines
+from neardup.text.tokens import fold_batch, tokens_batch
+from neardup.text.views import View
 
 BATCH = 16_384  # most pages held as Python objects at a time
 NO_WORDS = pa.scalar([], pa.list_(pa.string()))
@@ -45,13 +56,20 @@ class NewsClusters(Method):
     Options = NewsClustersOptions
     options: NewsClustersOptions
     paper_preset = {  # noqa: RUF012
-        "site_blocks": False,
         "title_part": False,
         "stand_in": False,
         "minimum_sentences": 0,
         "common": 0,
         "frequent": 0,
     }
+
+    default_view = View.OWN
+    paper_view = View.MAIN
+    view_option = "site_blocks"
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return InOrder()
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -68,12 +86,10 @@ class NewsClusters(Method):
             ]
         )
 
-    def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """Counts that reveal the paragraphs a site repeats."""
-        return site_counts(pages if self.options.site_blocks else pages.slice(0, 0))
-
-    def features(self, pages: pa.RecordBatch, survey: Survey | None = None) -> pa.RecordBatch:
-        blocks = main_blocks(pages, survey.count if survey else None)
+    def features(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        blocks = page_lines(pages)
         texts = pc.binary_join(blocks, "\n")
         titles = self._titles(pages["title"])
         languages = [
@@ -82,12 +98,11 @@ class NewsClusters(Method):
         ]
         fingerprints = extract(titles, blocks, self.options)
         vectors = extractor.count_words(keywords(texts, languages))
-        offsets = pa.array(vectors.offsets, pa.int32())
         columns = [
             fingerprints,
             keywords(self._title_texts(titles, blocks), languages),
-            pa.ListArray.from_arrays(offsets, pa.array(vectors.words)),
-            pa.ListArray.from_arrays(offsets, pa.array(vectors.counts)),
+            list_array(vectors.words, vectors.offsets),
+            list_array(vectors.counts, vectors.offsets),
             self._sequences(texts),
             pa.array(count_sentences(*string_buffers(texts))),
             _digests(texts),
@@ -131,21 +146,24 @@ class NewsClusters(Method):
             [rows[pc.list_parent_indices(lists).to_numpy()], lists.flatten()], schema=KEYS
         )
 
-    def judge(self, left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
-        """The verdict of Selector and Comparer if there were only these two pages."""
-        enough = pc.and_(self.decidable(left), self.decidable(right)).to_pylist()
-        same = pc.equal(left["digest"], right["digest"]).to_pylist()
-        common = common_symbols(*_ragged(left["fingerprints"]), *_ragged(right["fingerprints"]))
+    def judge(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        """What Selector and Comparer would say if there were only these two pages."""
+        ours, theirs = rows.sides(left, right)
+        enough = pc.and_(self.decidable(ours), self.decidable(theirs)).to_pylist()
+        same = pc.equal(ours["digest"], theirs["digest"]).to_pylist()
+        common = common_symbols(*ragged(ours["fingerprints"]), *ragged(theirs["fingerprints"]))
         totals = np.maximum(
-            pc.list_value_length(left["fingerprints"]).to_numpy(),
-            pc.list_value_length(right["fingerprints"]).to_numpy(),
+            pc.list_value_length(ours["fingerprints"]).to_numpy(),
+            pc.list_value_length(theirs["fingerprints"]).to_numpy(),
         )
         columns = (
             enough,
             same,
             common.tolist(),
             totals.tolist(),
-            self._values(left, right).tolist(),
+            self._values(ours, theirs).tolist(),
         )
         judged = [self._verdict(*row) for row in zip(*columns, strict=True)]
         return verdicts(*zip(*judged, strict=True)) if judged else verdicts([], [], [])
@@ -242,10 +260,5 @@ def _digests(texts: pa.StringArray) -> pa.Array:
 
 
 def _vectors(features: pa.RecordBatch) -> extractor.Vectors:
-    words, offsets = _ragged(features["words"])
+    words, offsets = ragged(features["words"])
     return extractor.Vectors(words, features["counts"].flatten().to_numpy(), offsets)
-
-
-def _ragged(lists: pa.ListArray) -> tuple[Any, NDArray[np.int64]]:
-    offsets = lists.offsets.to_numpy().astype(np.int64)
-    return lists.flatten().to_numpy(), offsets - offsets[0]

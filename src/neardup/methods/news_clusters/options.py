@@ -36,9 +36,6 @@ class NewsClustersOptions:
     )
     a0: int = option(1, "Updater: weight of a new binding; it changes in steps of 1", minimum=1)
     expiry: float = option(0, "Updater: days after which a binding expires; 0 is never", minimum=0)
-    site_blocks: bool = option(
-        True, "guard: exclude paragraphs that a host repeats under other titles"
-    )
     title_part: bool = option(
         True, "guard: use only the longest part of a title that names its site (Story | Paper)"
     )

@@ -9,24 +9,27 @@ from neardup.config import option
 
 @dataclass(frozen=True, slots=True)
 class OwnTextOptions:
-    near: float = option(
+    threshold: float = option(
         0.7,
         "shared share from which two pages are one; 2/3 is a page and its half",
         minimum=0.5,
         maximum=1,
+        was="near",
     )
     contained: float = option(
         0.8, "share of a page found in another from which it is an excerpt", minimum=0.5, maximum=1
     )
-    few: float = option(
+    min_units: float = option(
         30.0,
         "units of own text (a word is 2, a Han character 1) below which a page is undecided; with "
-        "so much the demand is half-way from `near` to 1",
+        "so much the required similarity is half-way from `threshold` to 1",
         minimum=0,
+        was="few",
     )
     same_host: float = option(
         0.5,
-        "how far towards 1 the demand goes for two pages on one host, and again for two titles",
+        "how far towards 1 the required similarity goes for two pages on one host, and again if "
+        "they have two titles",
         minimum=0,
         maximum=1,
     )
@@ -34,11 +37,12 @@ class OwnTextOptions:
     link: float = option(
         0.1, "what text in links, menus, footers and buttons counts", minimum=0, maximum=1
     )
-    told: float = option(
+    prose_share: float = option(
         0.5,
         "mean weight that a stretch of lines needs to belong to the main segment",
         minimum=0,
         maximum=1,
+        was="told",
     )
     outside: float = option(0.25, "what lines outside the main segment count", minimum=0, maximum=1)
     power: float = option(
@@ -59,5 +63,5 @@ class OwnTextOptions:
 
     @property
     def enough(self) -> float:
-        """Units of own text that a verdict needs: `few`, and a shingle at least."""
-        return max(self.few, float(self.shingle))
+        """Units of own text that a verdict needs: `min_units`, and a shingle at least."""
+        return max(self.min_units, float(self.shingle))

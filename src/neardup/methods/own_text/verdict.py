@@ -1,12 +1,11 @@
-"""Where the features of pages stand in memory, for kernels that read them there.
+"""From the features of two pages to a verdict and its evidence.
 
-A row a batch, so that the rows of many batches are one table to a kernel.
-
-From what two pages share to a verdict. Everything is by columns: a value a pair.
-
-The reasons for verdicts: in words, the numbers, and lines that show what is shared or not.
-
-A verdict's evidence is a JSON object, built by columns: there are as many of them as pairs.
+1. Addresses: where the features of pages are in memory, for kernels that read them there. A row a
+   batch, so that the rows of many batches are one table to a kernel.
+2. `measure`: what two pages share. Everything is by columns, a value a pair.
+3. `relations`: the verdicts that follow.
+4. `evidence_of`: the reasons, in words and numbers, with lines that are shared or not. A JSON
+   object a pair, also built by columns, because there are as many as pairs.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import Places, string_array
 from neardup.kernels import shared_text
 from neardup.kernels.json_text import quoted_texts
 from neardup.kernels.memory import gather, text_places
 from neardup.kernels.shared_text import shared_weights
-from neardup.methods.base import Places
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.model import Relation
 
@@ -83,7 +82,7 @@ class Measured:
     amount: Numbers  # units of own text of the shorter page
     same_text: NDArray[np.bool_]
     similarity: Numbers  # shared weight of both, of the weight of both
-    demand: Numbers
+    required: Numbers  # similarity from which they are near
     left_share: Numbers
     right_share: Numbers
     same_host: NDArray[np.bool_]
@@ -112,7 +111,7 @@ def measure(
         amount,
         same_text,
         np.where(same_text, 1.0, similarity),
-        demand(amount, same_host & ~one_title, two_titles, options),
+        required_similarity(amount, same_host & ~one_title, two_titles, options),
         divided(shared[:, 0], mass),
         divided(shared[:, 1], other_mass),
         same_host,
@@ -141,8 +140,8 @@ def _titles(
 
 def _mass(batches: Sequence[pa.RecordBatch], rows: Places, same_host: NDArray[np.bool_]) -> Numbers:
     """The weight of all own text of some pages, beside a page of the same host or of another."""
-    mass, sister_mass = (_column(batches, name, rows) for name in ("mass", "sister_mass"))
-    return np.where(same_host, sister_mass, mass).view(np.float64)
+    mass, host_mass = (_column(batches, name, rows) for name in ("mass", "sister_mass"))
+    return np.where(same_host, host_mass, mass).view(np.float64)
 
 
 def divided(parts: Numbers, wholes: Numbers) -> Numbers:
@@ -151,20 +150,21 @@ def divided(parts: Numbers, wholes: Numbers) -> Numbers:
     return np.clip(shares, 0.0, 1.0)
 
 
-def demand(
+def required_similarity(
     amount: Numbers,
-    sisters: NDArray[np.bool_],
+    same_host: NDArray[np.bool_],
     two_titles: NDArray[np.bool_],
     options: OwnTextOptions,
 ) -> Numbers:
-    """The share that two pages must have in common: more where there is little text, more of
-    sister pages, which are made from one form (An & Cheng, definition 4), and as much more again
-    if their host gives them two titles."""
-    little = options.few / (options.few + amount) if options.few else np.zeros_like(amount)
-    asked = options.near + (1.0 - options.near) * little
-    for apart in (sisters, two_titles):
-        asked = np.where(apart, asked + (1.0 - asked) * options.same_host, asked)
-    return asked
+    """The share that two pages must have in common: more where there is little text, more on one
+    host, whose pages are made from one form (An & Cheng, definition 4), and as much more again if
+    the host gives them two titles."""
+    units = options.min_units
+    little = units / (units + amount) if units else np.zeros_like(amount)
+    required = options.threshold + (1.0 - options.threshold) * little
+    for apart in (same_host, two_titles):
+        required = np.where(apart, required + (1.0 - required) * options.same_host, required)
+    return required
 
 
 def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
@@ -173,10 +173,10 @@ def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
     rules = {
         Relation.UNDECIDED: pairs.amount < options.enough,
         Relation.SAME: pairs.same_text,
-        Relation.NEAR: pairs.similarity >= pairs.demand,
+        Relation.NEAR: pairs.similarity >= pairs.required,
         Relation.CONTAINED: (left >= options.contained) & (right < options.contained),
         Relation.CONTAINS: (right >= options.contained) & (left < options.contained),
-        Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.near,
+        Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.threshold,
     }
     places = [np.int8(RELATIONS.index(relation)) for relation in rules]
     return np.select(list(rules.values()), places, np.int8(RELATIONS.index(Relation.DIFFERENT)))
@@ -196,7 +196,7 @@ ASKED_OF = pa.array(
 ROUNDING = 1e-6  # how near to half-way between two numbers rounding is left to the interpreter
 
 
-def evidence(
+def evidence_of(
     said: NDArray[np.int8],
     pairs: Measured,
     batches: Sequence[pa.RecordBatch],
@@ -209,12 +209,12 @@ def evidence(
     showing = Places(*(np.where(left_shows, *both) for both in zip(left, right, strict=True)))
     example = np.where(left_shows, pairs.example[:, 0], pairs.example[:, 1])
     return _joined(
-        '{"demand":',
-        _share(pairs.demand),
-        ',"left_share":',
+        '{"left_share":',
         _share(pairs.left_share),
         _lines("only_left", texts, left, pairs.difference[:, 0]),
         _lines("only_right", texts, right, pairs.difference[:, 1]),
+        ',"required_similarity":',
+        _share(pairs.required),
         ',"right_share":',
         _share(pairs.right_share),
         ',"same_host":',
@@ -241,7 +241,7 @@ def _why(said: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
         _percent(pairs.similarity),
         " together",
         _either("; ", ": less than the ", near),
-        _percent(pairs.demand),
+        _percent(pairs.required),
         " asked",
         _chosen(ASKED_OF, pairs),
     )
@@ -259,8 +259,7 @@ def _lines(
     """The sample lines of that number of some pages, named; nothing where there is none."""
     before = np.frombuffer(f',"{name}":'.encode(), np.uint8)
     data, offsets = quoted_texts(*text_places(texts, *pages, numbers), before)
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.string(), numbers.size, buffers)
+    return string_array(data, offsets)
 
 
 def _share(shares: NDArray[np.float64]) -> pa.StringArray:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from fastapi import APIRouter
 
+from neardup.api import judge_parsed
 from neardup.errors import UsageError
 from neardup.index import Feedback, Index
 from neardup.index.contents import word_on
 from neardup.index.intake import take_in
-from neardup.local.survey import survey_of
-from neardup.methods.base import REGISTRY, Method, make_method, method_class
-from neardup.model import Page, RawPage, Relation, Verdict
+from neardup.methods.base import Method
+from neardup.methods.registry import BUILT_IN, make_method, method_class
+from neardup.model import Page, RawPage, Verdict
 from neardup.service.problems import Problem, not_found, problem_responses
 from neardup.service.records import Compared, CompareIn, PageIn, VerdictOut, page_from, plain_id
 from neardup.service.service import READER, Running, Service
@@ -88,7 +87,7 @@ def compare(
     feedback = word_on(index.store, a, b) if isinstance(a, str) and isinstance(b, str) else None
     named = [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
     batch = take_in(named).pages
-    verdicts = {each.name: _judge(each, batch) for each in chosen}
+    verdicts = {each.name: judge_parsed(each, batch) for each in chosen}
     own = index.method.name
     if own in verdicts and isinstance(a, str) and isinstance(b, str) and not options:
         verdicts[own] = index.explain(a, b)
@@ -103,7 +102,7 @@ def _methods(name: str, preset: str, options: Mapping[str, object] | None) -> li
         raise UsageError("options need a single method")
     return [
         make_method(each, preset=preset if method_class(each).paper_preset else "default")
-        for each in REGISTRY
+        for each in BUILT_IN
     ]
 
 
@@ -116,9 +115,3 @@ def _content(index: Index, side: Side) -> Page | RawPage:
     if index.page(side) is None:
         raise not_found(f"no page with id {side!r} in the index")
     raise Problem(409, "no-text", "this store keeps no texts, so its pages cannot be compared")
-
-
-def _judge(method: Method, pages: pa.RecordBatch) -> Verdict:
-    features = method.features(pages, survey_of(method, pages))
-    row = method.judge(features.slice(0, 1), features.slice(1, 1)).to_pylist()[0]
-    return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))

@@ -1,0 +1,135 @@
+"""Methods by name: those of this package, those of others, and any class by `module:Class`.
+
+A package adds methods with the entry point group `neardup.methods`, a name each. Wherever a method
+is taken (Python, the command line, `evaluate`, a store), a name, a class, an instance or
+`module:Class` is taken. What stores and results remember is `reference(method)`, from which
+`make_method` makes the method again.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from neardup.config import build_options
+from neardup.errors import UsageError
+from neardup.methods.base import Method
+from neardup.text.views import View
+
+DEFAULT_METHOD = "own-text"
+GROUP = "neardup.methods"
+
+# A method's module is imported only when the method is asked for.
+BUILT_IN: Mapping[str, str] = {
+    "own-text": "neardup.methods.own_text.method:OwnText",
+    "edit-distance": "neardup.methods.edit_distance:EditDistance",
+    "two-phase": "neardup.methods.two_phase:TwoPhase",
+    "news-clusters": "neardup.methods.news_clusters:NewsClusters",
+    "word-table": "neardup.methods.word_table:WordTable",
+    "feature-code": "neardup.methods.feature_code:FeatureCode",
+    "exact": "neardup.methods.exact:Exact",
+    "simhash": "neardup.methods.simhash:Simhash",
+    "minhash": "neardup.methods.minhash:Minhash",
+    "supershingle": "neardup.methods.supershingle:Supershingle",
+    "i-match": "neardup.methods.i_match:IMatch",
+    "spotsigs": "neardup.methods.spotsigs:SpotSigs",
+    "chunk-hash": "neardup.methods.chunk_hash:ChunkHash",
+}
+
+MethodLike = str | type[Method] | Method
+
+
+def method_names() -> list[str]:
+    """The names of all methods: those of this package first."""
+    return [*BUILT_IN, *(name for name in _installed() if name not in BUILT_IN)]
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def method_class(method: str | type[Method]) -> type[Method]:
+    """The class of a method by its name or `module:Class`, or an error that lists the names."""
+    if isinstance(method, type):
+        return _checked(method, method.__name__)
+    if method in BUILT_IN:
+        return _checked(_imported(BUILT_IN[method]), method)
+    if method in _installed():
+        return _checked(_installed()[method].load(), method)
+    if ":" in method:
+        return _checked(_imported(method), method)
+    near = get_close_matches(method, method_names(), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"unknown method {method!r}; there are: {', '.join(method_names())}{hint}")
+
+
+def _imported(place: str) -> object:
+    module, _, name = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"there is no method {place!r}: {error}") from None
+
+
+def _checked(cls: object, name: str) -> type[Method]:
+    if not (isinstance(cls, type) and issubclass(cls, Method)):
+        raise UsageError(f"{name!r} is not a method: it does not derive from neardup.Method")
+    return cls
+
+
+def reference(method: Method) -> str:
+    """What to write down so that the method can be made again: its name, or `module:Class`."""
+    cls = type(method)
+    known = method.name in method_names() and method_class(method.name) is cls
+    return method.name if known else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def make_method(
+    method: MethodLike,
+    values: Mapping[str, object] | None = None,
+    *,
+    preset: str | None = None,
+    view: str | None = None,
+    stored: bool = False,
+) -> Method:
+    """A method with its options: the preset's, overridden by `values`.
+
+    `stored` values were written by an earlier version: old names in them are no reason to warn.
+    """
+    if isinstance(method, Method):
+        if values or view or preset not in (None, "default"):
+            raise UsageError(f"{method.name} is given with its options: leave others out")
+        return method
+    cls = method_class(method)
+    if preset not in (None, "default", "paper"):
+        raise UsageError(f"unknown preset {preset!r}; there are: default, paper")
+    if preset == "paper" and not cls.paper_preset:
+        raise UsageError(f"{cls.name} has no paper preset: its default is its rule")
+    as_printed = preset == "paper"
+    options = {**(cls.paper_preset if as_printed else {}), **(values or {})}
+    asked = _old_view(cls, options)
+    chosen = read_view(view) or asked or (cls.paper_view if as_printed else None)
+    built: object = build_options(cls.Options, options, owner=cls.name, warn=not stored)
+    return cls(built, chosen)
+
+
+def _old_view(cls: type[Method], options: dict[str, object]) -> View | None:
+    """The view that an option from before there were views asked for, where the method had it."""
+    if cls.view_option is None or cls.view_option not in options:
+        return None
+    value = str(options.pop(cls.view_option)).lower()
+    return View.OWN if value in ("true", "yes", "on", "1") else View.MAIN
+
+
+def read_view(name: str | None) -> View | None:
+    """The view of that name, or an error that lists them."""
+    if name is None:
+        return None
+    try:
+        return View(name)
+    except ValueError:
+        raise UsageError(f"unknown view {name!r}; there are: {', '.join(View)}") from None

@@ -1,0 +1,282 @@
+"""What a site repeats: counts over its pages, and what they say about a line of text.
+
+Most text of a web page belongs to its site. Two countings tell which:
+
+* `LineCounts`: on how many pages of a host, or of pages with the same furniture (menus, footers,
+  links), each line stands, and each title. `own-text` weighs every line by it.
+* `BlockCounts`: which blocks of the main text a host shows under several titles. The view `own`
+  (`text.views`) leaves these out.
+
+Both count by 64-bit keys, so counts of parts of a crawl are added up (`add_counts`), on one
+machine, on many, or at crawl time over a sample of each site. A `Survey` holds the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
+
+from neardup.arrays import booleans, ragged, string_buffers
+from neardup.kernels import key_order, lines, site
+from neardup.kernels.fold import fold
+from neardup.kernels.shingles import document_hashes, mix_all
+from neardup.kernels.text_bits import TextBits, text_bits
+from neardup.kernels.tokens import token_hashes
+from neardup.model import BlockKind, Region
+from neardup.schemas import COUNTS, KEYS
+from neardup.text.main_text import Lines, main_lines
+
+Keys = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Counts over many pages, by key.
+
+    Only keys counted more than once are here: whoever looks a key up has it, so it counts once.
+    """
+
+    pages: int
+    keys: Keys  # ascending, each once
+    counts: Numbers
+
+    @classmethod
+    def from_counts(cls, pages: int, counts: Iterable[pa.RecordBatch]) -> Survey:
+        """A survey of so many pages, from counts (`schemas.COUNTS`) in the order of their keys."""
+        keys, numbers = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for batch in counts:
+            count = batch["count"].to_numpy()
+            keys.append(batch["key"].to_numpy()[count > 1])
+            numbers.append(count[count > 1])
+        return cls(pages, np.concatenate(keys), np.concatenate(numbers))
+
+    @cached_property
+    def table(self) -> tuple[NDArray[np.uint32], Keys, Numbers]:
+        """The counts as the table that kernels look up (`kernels.site.count_table`)."""
+        return site.count_table(self.keys, self.counts)
+
+    def count(self, keys: Keys) -> Numbers:
+        """The count of each key, at least 1."""
+        if self.keys.size == 0:
+            return np.ones(keys.size, np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[place] == keys, self.counts[place], 1)
+
+
+def add_counts(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """The keys of all batches (`schemas.COUNTS`), in order, each with the sum of its counts.
+
+    The counts may be many: they are copied once, straight to where they belong.
+    """
+    parts = [(batch["key"].to_numpy(), batch["count"].to_numpy()) for batch in batches]
+    total = sum(key.size for key, _ in parts)
+    starts = key_order.no_ranges(total)
+    for key, _ in parts:
+        key_order.count_in_ranges(key, starts)
+    places = key_order.starts_of_ranges(starts)
+    keys, counts = np.empty(total, np.uint64), np.empty(total, np.int64)
+    for key, count in parts:
+        key_order.put_in_ranges(key, count, places, keys, counts)
+    key_order.order_in_ranges(starts, keys, counts)
+    return pa.record_batch(list(key_order.sums_of_keys(keys, counts)), schema=COUNTS)
+
+
+class SiteCounts(Protocol):
+    """A way to count what sites repeat."""
+
+    def count(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """What these pages count for (`schemas.COUNTS`); equal keys are added up."""
+
+    def lookups(self, pages: pa.RecordBatch) -> Keys:
+        """Every key that these pages will look up, each once, for an engine that hands a batch only
+        the counts it needs."""
+
+    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The sites that each page belongs to (`schemas.KEYS`): the pages it is counted with."""
+
+
+# Lines by host and furniture
+
+IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
+IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
+WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
+FURNITURE_LINKS = 0.5  # share of links from which a line is furniture
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The lines of a batch of pages."""
+
+    data: NDArray[np.uint8]
+    starts: Numbers  # of each line in the data
+    documents: Numbers  # the first line of each page
+    link_shares: NDArray[np.float32]
+    menus: NDArray[np.bool_]  # menus, footers and buttons, as the markup says
+    furniture: NDArray[np.bool_]  # those, and lines that are mostly links
+    hosts: Keys  # 0 for a page without a host
+    titles: Keys  # of the words of a title, numbers apart; 0 for none
+
+    @classmethod
+    def of(cls, pages: pa.RecordBatch) -> Layout:
+        """The lines of pages. Plain texts may come without the columns of markup."""
+        data, offsets = string_buffers(pages["text"])
+        data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
+        starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
+        markup = _of_markup(pages, starts.size - 1)
+        hosts, titles = _host_keys(pages["host"]), _title_keys(pages)
+        return cls(data, starts, documents, *markup, hosts, titles)
+
+    @property
+    def has_sites(self) -> bool:
+        """Whether anything tells a site; texts without host and markup have none."""
+        return bool(self.hosts.any() or self.furniture.any())
+
+    @cached_property
+    def bits(self) -> TextBits:
+        """The bytes of the text told apart; counting does without."""
+        return text_bits(self.data)
+
+    @cached_property
+    def hashes(self) -> Keys:
+        """A number for each line."""
+        return lines.line_hashes(self.data, self.starts)
+
+
+@dataclass(frozen=True)
+class LineCounts:
+    """Lines and titles by host, and lines by furniture.
+
+    Pages with the same furniture are one site whatever their hosts: `min_furniture` lines of it, at
+    least, tell a site.
+    """
+
+    min_furniture: int
+
+    def count(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        if not _may_have_sites(pages):
+            return pa.RecordBatch.from_pylist([], COUNTS)
+        page = Layout.of(pages)
+        keys = self._keys(page, page.furniture)
+        ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
+        return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
+
+    def lookups(self, pages: pa.RecordBatch) -> Keys:
+        """A line that is furniture here may be none on other pages, so it is looked up, too."""
+        page = Layout.of(pages)
+        return np.unique(self._keys(page, np.zeros_like(page.furniture)))
+
+    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The host of each page, and its furniture keys."""
+        page = Layout.of(pages)
+        every = np.column_stack([page.hosts, self.furniture_keys(page)])
+        rows, columns = np.nonzero(every)
+        return pa.record_batch([rows, every[rows, columns]], schema=KEYS)
+
+    def furniture_keys(self, page: Layout) -> Keys:
+        """The sites that the furniture of each page tells."""
+        return site.furniture_keys(page.hashes, page.documents, page.furniture, self.min_furniture)
+
+    def _keys(self, page: Layout, furniture: NDArray[np.bool_]) -> Keys:
+        """What pages count one for: their host, their title on it, and their lines."""
+        by_site = self.furniture_keys(page)
+        of_lines = site.survey_keys(page.hashes, page.documents, furniture, page.hosts, by_site)
+        hosts, titles = site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)
+        return np.concatenate([hosts[hosts != 0], titles[titles != 0], of_lines])
+
+
+def _may_have_sites(pages: pa.RecordBatch) -> bool:
+    """As `Layout.has_sites`, without a look at the text."""
+    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages, 0)[2].any())
+
+
+def _of_markup(
+    pages: pa.RecordBatch, text_lines: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Link shares, menus and furniture: see `Layout`. Plain texts have `text_lines` lines."""
+    if "kinds" not in pages.schema.names:
+        no = np.zeros(text_lines, bool)
+        return np.zeros(text_lines, np.float32), no, no
+    link_shares = ragged(pages["link_shares"]).values
+    regions, kinds = ragged(pages["regions"]).values, ragged(pages["kinds"]).values
+    menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
+    return link_shares, menus, menus | (link_shares >= FURNITURE_LINKS)
+
+
+def _title_keys(pages: pa.RecordBatch) -> Keys:
+    """A number for the words of each title. The number of a chapter or release is none of them."""
+    if "title" not in pages.schema.names:
+        return np.zeros(pages.num_rows, np.uint64)
+    folded, places = fold(*string_buffers(pages["title"]))
+    return document_hashes(*token_hashes(WITHOUT_DIGITS[folded], places))
+
+
+def _host_keys(hosts: pa.StringArray) -> Keys:
+    """A number for each host, 0 for none; a host has many pages in a batch."""
+    encoded = hosts.dictionary_encode()
+    numbers = [
+        xxhash.xxh3_64_intdigest(host.encode()) | 1 if host else 0
+        for host in encoded.dictionary.to_pylist()
+    ]
+    keys: Keys = np.array(numbers, np.uint64)[encoded.indices.to_numpy()]
+    return keys
+
+
+# Blocks by host and title
+
+OTHER_PAGES = 2  # of another title, on which a host shows a block that is its own
+
+
+class BlockCounts:
+    """On how many pages of a host each block of main text stands, and on how many of one title.
+
+    Copies of one story under one title do not make a block the site's, and pages whose host is not
+    known keep all of theirs.
+    """
+
+    def count(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        main = main_lines(pages)
+        block, with_title = _block_keys(main, pages)
+        page = main.page.astype(np.uint64)
+        once = np.unique(np.stack([page, block]), axis=1, return_index=True)[1]
+        both = np.concatenate([block[once], with_title[once]])
+        keys, counts = np.unique(both, return_counts=True)
+        return pa.record_batch([keys, counts.astype(np.int64)], schema=COUNTS)
+
+    def lookups(self, pages: pa.RecordBatch) -> Keys:
+        keys: Keys = self.count(pages)["key"].to_numpy()
+        return keys
+
+    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """The host of each page that has one."""
+        rows = np.flatnonzero(booleans(pc.not_equal(pages["host"], "")))
+        return pa.record_batch([rows, _text_keys(pages["host"].take(pa.array(rows)))], schema=KEYS)
+
+
+def own_lines(chosen: Lines, pages: pa.RecordBatch, survey: Survey) -> Lines:
+    """Those of some lines that are their page's own, and not repeated under other titles."""
+    block, with_title = _block_keys(chosen, pages)
+    own = survey.count(block) - survey.count(with_title) < OTHER_PAGES
+    hostless = booleans(pc.equal(pages["host"], ""))
+    return chosen.only(own | hostless[chosen.page])
+
+
+def _block_keys(chosen: Lines, pages: pa.RecordBatch) -> tuple[Keys, Keys]:
+    """A number for the host and text of each line, and one for its page's title, too."""
+    page = chosen.page
+    hosts, titles = _text_keys(pages["host"])[page], _text_keys(pages["title"])[page]
+    block = mix_all(mix_all(hosts) ^ _text_keys(chosen.texts()))
+    return block, mix_all(block ^ titles)
+
+
+def _text_keys(texts: pa.StringArray) -> Keys:
+    content = texts.cast(pa.binary()).to_pylist()
+    return np.array([xxhash.xxh3_64_intdigest(text) for text in content], np.uint64)
