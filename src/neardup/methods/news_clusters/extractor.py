@@ -33,7 +33,7 @@ from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.text.tokens import fold_batch
 
 # Where a title goes over to the name of its site; a bare dash only between Chinese characters.
-# White space is tried from its first character only: from each, long runs would take cubic time.
+# White space is tried from its first character only: from each, it would be quadratic.
 TITLE_SEAMS = re.compile(
     r"(?:(?<!\s)\s+)?[|｜_]+\s*|(?<!\s)\s+[-–—·»«]+\s+"
     r"|(?<=[\u3400-\u9fff])[-–—]+(?=[\u3400-\u9fff])"
