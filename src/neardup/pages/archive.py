@@ -1,12 +1,11 @@
-"""A moving window over an archive's bytes: records are taken from it one by one.
+"""WARC and ARC files as records, each whole or with what is wrong with it.
 
-A record never runs past damage, nor past the start of a gzip member that opens another record;
-there the window stops, and the reader learns that the record's length was wrong.
+A window moves over the bytes and records are taken from it one by one. A record never extends past
+damage, nor past a gzip member that starts another record: the window stops there, and the reader
+learns that the announced length was wrong.
 
-WARC and ARC files as records: head, block, and what is wrong with those that are broken.
-
-fastwarc is the oracle of the tests, not the reader: it knows no ARC, ends at the first damage, and
-takes a truncated record for a whole one.
+fastwarc is the oracle in the tests, not the reader: it does not read ARC, stops at the first
+damage, and takes a truncated record for a whole one.
 """
 
 from __future__ import annotations

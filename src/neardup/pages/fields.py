@@ -1,10 +1,9 @@
-"""Times as records state them, always with a time zone; what cannot be read is no time.
+"""Records as named fields: from JSON values or Parquet cells to a page, and back.
 
-A record in the form it came in, kept on request so that kept pages can be written back.
-
-The fields of a record, whatever it came in: JSON values or Parquet cells.
-
-A page as named fields, for forms that hold columns or JSON values.
+`page_from_fields` makes a page of `id`, `url`, `html` or `text`, `title` and `time`, whatever the
+record came in. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
+keep originals attach the record in its own form (`JsonLine`, `ParquetRow`, `WarcBytes`). Times
+always have a time zone; a time that cannot be read is no time.
 """
 
 from __future__ import annotations

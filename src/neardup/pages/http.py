@@ -1,7 +1,4 @@
-"""HTTP content codings, undone within a limit.
-
-An HTTP response as a WARC holds it: status, headers, and the body decoded within a limit.
-"""
+"""HTTP responses as WARC holds them: status, headers, and the body decoded within a limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Inputs at a distance: s3://, gs://, hf:// and whatever else fsspec opens.
+"""From what the user names (paths, globs, folders, URLs) to files, and what each file holds.
 
-Where inputs are: on this machine, or where fsspec reaches. Both answer the same questions.
-
-From what the user names to files: globs, folders, kinds.
+A place is a kind of storage: this machine, standard input, or whatever fsspec opens (s3://, gs://,
+hf:// and others). All places offer the same few operations and fail with OSError only.
 """
 
 from __future__ import annotations
@@ -15,16 +14,17 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from neardup.errors import InputError, MissingExtraError
 from neardup.pages.archive import RECORD_START
+from neardup.pages.formats import format_of_name
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _BLOCK = 8 << 20  # bytes fetched at once
 _BUFFER = 1 << 16
+IGNORED = "ignored"  # the format of files in a folder that no format claims by name
 Answer = TypeVar("Answer")
 
 
@@ -222,44 +222,21 @@ class StandardInput:
         return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
-class Kind(Enum):
-    """What is in a file."""
-
-    HTML = auto()
-    TEXT = auto()
-    ARCHIVE = auto()  # WARC or ARC
-    JSONL = auto()
-    PARQUET = auto()
-    OTHER = auto()  # not for us
-    UNTOLD = auto()  # the name does not tell
-
-
-_KINDS = {
-    "html": Kind.HTML,
-    "htm": Kind.HTML,
-    "xhtml": Kind.HTML,
-    "txt": Kind.TEXT,
-    "warc": Kind.ARCHIVE,
-    "arc": Kind.ARCHIVE,
-    "wet": Kind.ARCHIVE,
-    "jsonl": Kind.JSONL,
-    "ndjson": Kind.JSONL,
-    "json": Kind.JSONL,
-    "parquet": Kind.PARQUET,
-}
-_NAME = re.compile(r"\.([a-z0-9]+)(?:\.(?:gz|zst))?$", re.I)
-_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[a-z!?]", re.I)
-_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
-
-
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read. `name` is the page's id when the file is a page."""
+    """A file to read. `name` is the page's id when the file is a page.
+
+    `format` is a name of `formats.FORMATS`, or None where the content has to tell.
+    """
 
     path: str
     name: str
-    kind: Kind
+    format: str | None
     place: Place
+
+    def open(self) -> BinaryIO:
+        """The file's bytes; OSError when it cannot be read."""
+        return self.place.open(self.path)
 
     @property
     def source(self) -> str:
@@ -284,23 +261,6 @@ class _Named:
     place: Place
     is_folder: bool
     identity: str
-
-
-def kind_of_name(path: str) -> Kind:
-    """By the extension, under .gz or .zst too."""
-    match = _NAME.search(path)
-    return _KINDS.get(match[1].lower(), Kind.UNTOLD) if match else Kind.UNTOLD
-
-
-def kind_of_content(start: bytes) -> Kind:
-    """By the first bytes."""
-    if RECORD_START.match(start):
-        return Kind.ARCHIVE
-    if start.startswith(b"PAR1"):
-        return Kind.PARQUET
-    if _OBJECT.match(start):
-        return Kind.JSONL
-    return Kind.HTML if _MARKUP.match(start) else Kind.OTHER
 
 
 def resumes(data: bytes) -> bool:
@@ -350,7 +310,7 @@ def _path(named: _Named) -> str:
 
 
 def _is_within(named: _Named, folders: set[str]) -> bool:
-    if not named.is_folder and kind_of_name(named.path) is Kind.UNTOLD:
+    if not named.is_folder and not format_of_name(named.path):
         return False  # a folder's walk takes only names that tell
     above = named.identity
     while "/" in above:
@@ -361,18 +321,16 @@ def _is_within(named: _Named, folders: set[str]) -> bool:
 
 
 def _has_pages(named: _Named) -> bool:
-    return any(file.kind is not Kind.OTHER for file in _files_of(named))
+    return any(file.format != IGNORED for file in _files_of(named))
 
 
 def _files_of(named: _Named) -> Iterator[File]:
     if not named.is_folder:
         name = named.path.rpartition("/")[2]
-        kind = Kind.JSONL if named.path == "-" else kind_of_name(named.path)
-        yield File(named.path, printable(name), kind, named.place)
+        form = "jsonl" if named.path == "-" else format_of_name(named.path) or None
+        yield File(named.path, printable(name), form, named.place)
         return
     for relative in named.place.walk(named.path):
         path = named.place.join(named.path, relative)
-        kind = kind_of_name(relative)
-        if kind is Kind.UNTOLD:
-            kind = Kind.OTHER
-        yield File(path, printable(relative), kind, named.place)
+        form = format_of_name(relative) or IGNORED
+        yield File(path, printable(relative), form, named.place)

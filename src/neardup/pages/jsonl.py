@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.fields import JsonLine, page_from_fields
+from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
 from neardup.pages.streams import Chunks, Damage
 
@@ -37,6 +38,22 @@ def read_lines(
             yield _page(text, source, limits, keep_original=keep_original)
     if empty:
         yield Skip(Source(path), SkipReason.EMPTY, "the file is empty")
+
+
+class JsonReader:
+    """Files of JSON lines."""
+
+    def __init__(self, limits: Limits, keep_original: bool) -> None:
+        self._limits = limits
+        self._keep_original = keep_original
+
+    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
+        """The pages of a file, in order."""
+        return read_lines(file.source, content, self._limits, keep_original=self._keep_original)
+
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """Nothing: every line stands for itself."""
+        return iter(())
 
 
 def _page(line: bytes, source: Source, limits: Limits, *, keep_original: bool) -> RawPage | Skip:

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.fields import ParquetRow, page_from_fields
+from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
+from neardup.pages.streams import Chunks
 
 _COLUMNS = ("id", "url", "html", "text", "title", "time")
 _BATCH_BYTES = 16_000_000
@@ -57,6 +59,25 @@ def read_parquet(
         return
     rows = _Rows(path, file, schema, limits, keep_original=keep_original)
     yield from rows.of_groups(row_groups or range(file.num_row_groups))
+
+
+class ParquetReader:
+    """Parquet files."""
+
+    def __init__(self, limits: Limits, keep_original: bool) -> None:
+        self._limits = limits
+        self._keep_original = keep_original
+
+    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
+        """The pages of a file, in order."""
+        del content  # Parquet is read from its end
+        with file.open() as stream:
+            keep = self._keep_original
+            yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
+
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """Nothing: every row stands for itself."""
+        return iter(())
 
 
 class _Rows:

@@ -1,7 +1,4 @@
-"""Pages that are files: HTML and plain text.
-
-One stream of pages out of many files, each read by the reader of its kind.
-"""
+"""One stream of records out of many files, each read by the reader of its format."""
 
 from __future__ import annotations
 
@@ -9,35 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.inputs import File, Kind, kind_of_content, resumes
-from neardup.pages.jsonl import read_lines
+from neardup.pages.formats import FORMATS, Reader, format_of_content, known_endings
+from neardup.pages.inputs import IGNORED, File, resumes
 from neardup.pages.limits import Limits
 from neardup.pages.streams import Chunks, chunks
-from neardup.pages.warc import WarcReader
-
-
-def read_file(
-    path: str, name: str, chunks: Chunks, limits: Limits, *, is_html: bool
-) -> RawPage | Skip:
-    """The page in one file. Its time is unknown: a file's own changes with every copy."""
-    source = Source(path)
-    pieces: list[bytes] = []
-    size = 0
-    for data, _, damage in chunks:
-        if damage:
-            return Skip(source, damage.reason, damage.detail, name)
-        size += len(data)
-        if size > limits.page_bytes:
-            detail = f"above {limits.page_bytes} bytes"
-            return Skip(source, SkipReason.TOO_LARGE, detail, name)
-        pieces.append(data)
-    if not size:
-        return Skip(source, SkipReason.EMPTY, "the file is empty", name)
-    # Two folders may hold the same relative path; the whole path tells the pages apart
-    return RawPage(name, b"".join(pieces), is_html, source, again=path)
-
-
-_KNOWN = "HTML, text, WARC, ARC, JSON lines or Parquet"
 
 
 class Reading:
@@ -46,58 +18,37 @@ class Reading:
     def __init__(self, limits: Limits, *, keep_original: bool) -> None:
         self._limits = limits
         self._keep_original = keep_original
-        self._warc = WarcReader(limits, keep_original=keep_original)
-        self._archives: list[File] = []
+        self._readers: dict[str, Reader] = {}
 
     def read(self, files: Iterable[File]) -> Iterator[RawPage | Skip]:
-        """The pages of all files in order, then those that revisit records repeat."""
+        """The records of all files in order, then what readers can only tell at the end."""
         for file in files:
-            yield from _guarded(file, self._read_file(file))
-        for file in self._archives:
-            if self._warc.revisits:
-                yield from _guarded(file, self._resolve(file))
-        yield from self._warc.revisits.unresolved()
+            yield from guarded(file, self._read_file(file))
+        for reader in self._readers.values():
+            yield from reader.finish()
 
     def _read_file(self, file: File) -> Iterator[RawPage | Skip]:
-        if file.kind is Kind.OTHER:
-            yield Skip(
-                Source(file.source), SkipReason.NOT_HTML, "not a page by its name", file.name
-            )
+        if file.format == IGNORED:
+            detail = "not a page by its name"
+            yield Skip(Source(file.source), SkipReason.NOT_HTML, detail, file.name)
             return
-        with file.place.open(file.path) as stream:
+        with file.open() as stream:
             content = _Peeked(chunks(stream, resumes))
-            kind = kind_of_content(content.start) if file.kind is Kind.UNTOLD else file.kind
+            form = file.format or format_of_content(content.start)
             if content.is_empty:
                 yield Skip(Source(file.source), SkipReason.EMPTY, "the file is empty", file.name)
-            elif kind is Kind.PARQUET:
-                yield from self._read_parquet(file)
+            elif not form:
+                detail = f"neither name nor content tells the format; known are {known_endings()}"
+                yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
             else:
-                yield from self._read_content(file, kind, content.chunks)
+                yield from self._reader(form).read(file, content.chunks)
 
-    def _read_content(self, file: File, kind: Kind, content: Chunks) -> Iterator[RawPage | Skip]:
-        if kind is Kind.ARCHIVE:
-            self._archives.append(file)
-            yield from self._warc.read(file.source, content)
-        elif kind is Kind.JSONL:
-            keep = self._keep_original
-            yield from read_lines(file.source, content, self._limits, keep_original=keep)
-        elif kind is Kind.OTHER:
-            detail = f"neither name nor content tell what it is; known are {_KNOWN}"
-            yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
-        else:
-            is_html = kind is Kind.HTML
-            yield read_file(file.source, file.name, content, self._limits, is_html=is_html)
-
-    def _read_parquet(self, file: File) -> Iterator[RawPage | Skip]:
-        from neardup.pages.parquet import read_parquet  # noqa: PLC0415 - pyarrow is heavy
-
-        with file.place.open(file.path) as stream:  # from its start again
-            keep = self._keep_original
-            yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
-
-    def _resolve(self, file: File) -> Iterator[RawPage | Skip]:
-        with file.place.open(file.path) as stream:
-            yield from self._warc.resolve(chunks(stream, resumes))
+    def _reader(self, name: str) -> Reader:
+        if name not in self._readers:
+            form = FORMATS.get(name)
+            assert form is not None
+            self._readers[name] = form.make_reader(self._limits, keep_original=self._keep_original)
+        return self._readers[name]
 
 
 class _Peeked:
@@ -110,10 +61,51 @@ class _Peeked:
         self.chunks = Chunks(chain([first] if first else [], source), source.size)
 
 
-def _guarded(file: File, pages: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
+def guarded(file: File, pages: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
     """A file that cannot be read is one skip."""
     try:
         yield from pages
     except OSError as error:
         detail = error.strerror or str(error)
         yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
+
+
+class TextReader:
+    """Files that are one page of plain text each."""
+
+    is_html = False
+
+    def __init__(self, limits: Limits, keep_original: bool) -> None:
+        del keep_original  # a file is its own original
+        self._limits = limits
+
+    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
+        """The page. Its time is unknown: a file's own changes with every copy."""
+        yield self._page(file, content)
+
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """Nothing: every file has been read whole."""
+        return iter(())
+
+    def _page(self, file: File, content: Chunks) -> RawPage | Skip:
+        source = Source(file.source)
+        pieces: list[bytes] = []
+        size = 0
+        for data, _, damage in content:
+            if damage:
+                return Skip(source, damage.reason, damage.detail, file.name)
+            size += len(data)
+            if size > self._limits.page_bytes:
+                detail = f"above {self._limits.page_bytes} bytes"
+                return Skip(source, SkipReason.TOO_LARGE, detail, file.name)
+            pieces.append(data)
+        if not size:
+            return Skip(source, SkipReason.EMPTY, "the file is empty", file.name)
+        # Two folders may hold the same relative path; the whole path tells the pages apart
+        return RawPage(file.name, b"".join(pieces), self.is_html, source, again=file.source)
+
+
+class HtmlReader(TextReader):
+    """Files that are one page of HTML each."""
+
+    is_html = True

@@ -1,12 +1,12 @@
-"""Names that occur in URLs: what follows a visitor, what opens a folder, where domains are sold.
+"""URLs: one form for all the ways to write the same address.
 
-URLs: one form for all the ways to write the same address.
+Two URLs with the same canonical form are taken to be the address of one page. The form is for
+comparing, not for fetching: http and https are the same (written http), and so are `www.` and the
+bare domain, because sites that answer on both serve the same pages on both, and crawls mix them.
 
-Two URLs with the same canonical form are taken to be one page's address. The form is for
-comparing, not for fetching: http and https are one (written http), and so are `www.` and the bare
-domain, because sites that answer on both serve the same pages on both, and crawls mix them.
-
-Nothing here raises, whatever the string, and canonicalising twice changes nothing.
+The tables list the parameters that track visitors, the files that stand for a folder, and the
+suffixes under which domains are registered. No function here raises, whatever the string; all take
+linear time; canonicalising twice changes nothing.
 """
 
 from __future__ import annotations

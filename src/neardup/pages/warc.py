@@ -1,14 +1,10 @@
-"""Revisit records: which pages they repeat, remembered by short keys until those are found.
+"""Pages of WARC and ARC files, and WARC records for writing pages back.
 
-WARC records as bytes, for writing pages back.
-
-Pages of WARC and ARC files.
-
-Response, resource and conversion (WET) records become pages; other HTTP statuses and other media
-types are skipped and counted. A revisit record repeats a page that stands elsewhere in the inputs:
-what it repeats is noted by key, and found in a second pass over the archives that is only made
-when there are revisits. So memory grows with the number of revisits (some 0.5 KB each), never with
-the pages.
+Response, resource and conversion (WET) records become pages; other HTTP statuses and media types
+are skipped and counted. A revisit record repeats a page stored elsewhere in the inputs: it is
+remembered under short keys of what it repeats, and resolved in a second pass over the archives,
+which happens only if there are revisits. So memory grows with the open revisits (about 0.5 KB each,
+up to `REVISIT_BYTES`), never with the pages.
 """
 
 from __future__ import annotations
@@ -29,8 +25,10 @@ from neardup.pages.http import (
     media_type,
     parse_response,
 )
+from neardup.pages.inputs import File, resumes
 from neardup.pages.limits import URL_LENGTH, Limits
-from neardup.pages.streams import Chunks
+from neardup.pages.readers import guarded
+from neardup.pages.streams import Chunks, chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +177,17 @@ _NOT_PAGES = frozenset({"warcinfo", "request", "metadata"})
 class WarcReader:
     """Reads one archive after another; the revisits are shared."""
 
-    def __init__(self, limits: Limits, *, keep_original: bool = False) -> None:
+    def __init__(self, limits: Limits, keep_original: bool = False) -> None:
         self._limits = limits
         self._keep_original = keep_original
+        self._archives: list[File] = []
         self.revisits = Revisits()
 
-    def read(self, path: str, chunks: Chunks) -> Iterator[RawPage | Skip]:
-        """The pages of an archive; its revisits are noted for `resolve`."""
-        for item in records(chunks, self._limits):
-            source = Source(path, item.number)
+    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
+        """The pages of an archive; its revisits are remembered for `finish`."""
+        self._archives.append(file)
+        for item in records(content, self._limits):
+            source = Source(file.source, item.number)
             if isinstance(item, Problem):
                 yield Skip(source, item.reason, item.detail, item.uri[:URL_LENGTH])
             elif item.type == "revisit":
@@ -196,9 +196,20 @@ class WarcReader:
             elif item.type not in _NOT_PAGES:
                 yield self._page(item, source)
 
-    def resolve(self, chunks: Chunks) -> Iterator[RawPage | Skip]:
-        """A second pass over an archive: the pages that revisits repeat."""
-        for item in records(chunks, self._limits):
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """The pages that revisits repeat, from a second pass over the archives."""
+        for file in self._archives:
+            if self.revisits:
+                yield from guarded(file, self._resolve_file(file))
+        yield from self.revisits.unresolved()
+
+    def _resolve_file(self, file: File) -> Iterator[RawPage | Skip]:
+        with file.open() as stream:
+            yield from self.resolve(chunks(stream, resumes))
+
+    def resolve(self, content: Chunks) -> Iterator[RawPage | Skip]:
+        """The pages of an archive that revisits repeat."""
+        for item in records(content, self._limits):
             if not self.revisits:
                 return
             if isinstance(item, Record) and item.type in ("response", "resource"):

@@ -1,17 +1,9 @@
-"""Compressing what is written, the same bytes for the same content.
+"""Writing pages as JSON lines, Parquet or WARC, in their original form where the two agree.
 
-Writing pages back: as JSON lines, Parquet or WARC, in the form they came in where that is one.
-
-A JSON line keeps all its fields, a Parquet row all its columns, a WARC record its heads and its
-body as sent. A page that came in another form is converted: JSON lines and Parquet take all that
-is known of it, WARC the content, the URL and the time (it has no place for more). The file appears
-whole when all is written, or not at all.
-
-Kept pages as JSON lines.
-
-Kept pages as Parquet.
-
-Kept pages as WARC records.
+A JSON line keeps all its fields, a Parquet row all its columns, a WARC record its headers and its
+body as sent. A page from another form is converted: JSON lines and Parquet take everything known
+about it, WARC the content, the URL and the time (it has no place for more). The same pages give the
+same bytes, compressed or not. The file appears whole once everything is written, or not at all.
 """
 
 from __future__ import annotations
@@ -41,6 +33,7 @@ from neardup.pages.fields import (
     row_fields,
 )
 from neardup.pages.warc import NO_DATE, compose
+from neardup.plugins import Registry
 
 
 class Packer(Protocol):
@@ -103,9 +96,6 @@ def _zstd() -> Any:
     return zstandard.ZstdCompressor(level=6)
 
 
-_ENDINGS = ".parquet, or in .jsonl or .warc, also with .gz or .zst"
-
-
 class PageWriter(Protocol):
     """Takes pages one by one."""
 
@@ -116,15 +106,35 @@ class PageWriter(Protocol):
         """Write what is left."""
 
 
+class WriterFactory(Protocol):
+    """Makes a writer; the class of one does. `may_be_packed`: .gz or .zst may follow the ending."""
+
+    may_be_packed: bool
+
+    def __call__(self, stream: BinaryIO, packer: Packer) -> PageWriter:
+        """A writer to `stream`, which the caller closes."""
+
+
+WRITERS: Registry[WriterFactory] = Registry(
+    "neardup.writers",
+    {
+        "jsonl": "neardup.pages.writers:JsonWriter",
+        "ndjson": "neardup.pages.writers:JsonWriter",
+        "warc": "neardup.pages.writers:WarcWriter",
+        "parquet": "neardup.pages.writers:ParquetWriter",
+    },
+)
+
+
 @contextmanager
 def writer_for(path: str | Path) -> Iterator[PageWriter]:
-    """A writer for the form that the name tells: .jsonl, .parquet or .warc (.gz or .zst)."""
+    """A writer for the form that the name's ending stands for (`WRITERS`)."""
     path = Path(path)
-    kind, packer = _form_of(path)
+    make_writer, packer = _form_of(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("wb") as stream:
-            writer = _make_writer(kind, packer, stream)
+            writer = make_writer(stream, packer)
             yield writer
             writer.finish()
             stream.flush()
@@ -136,25 +146,25 @@ def writer_for(path: str | Path) -> Iterator[PageWriter]:
             beside.unlink(missing_ok=True)
 
 
-def _form_of(path: Path) -> tuple[str, Packer]:
+def _form_of(path: Path) -> tuple[WriterFactory, Packer]:
     packed = path.suffix if path.suffix in (".gz", ".zst") else ""
-    kind = Path(path.name.removesuffix(packed)).suffix
-    if kind not in (".jsonl", ".ndjson", ".parquet", ".warc") or (packed and kind == ".parquet"):
-        raise OutputError(f"cannot write {path}: the name should end in {_ENDINGS}")
-    return kind, packer_of(packed)
+    factory = WRITERS.get(Path(path.name.removesuffix(packed)).suffix.removeprefix("."))
+    if factory is None or (packed and not factory.may_be_packed):
+        raise OutputError(f"cannot write {path}: the name should end in {_endings()}")
+    return factory, packer_of(packed)
 
 
-def _make_writer(kind: str, packer: Packer, stream: BinaryIO) -> PageWriter:
-    if kind == ".parquet":
-        return ParquetWriter(stream)
-    if kind == ".warc":
-        return WarcWriter(stream, packer)
-
-    return JsonWriter(stream, packer)
+def _endings() -> str:
+    listed = []
+    for name, factory in WRITERS.items():
+        listed.append(f".{name}" + (" (also .gz or .zst)" if factory.may_be_packed else ""))
+    return ", ".join(listed)
 
 
 class JsonWriter:
     """One object a line; a line that came in goes out as it was."""
+
+    may_be_packed = True
 
     def __init__(self, stream: BinaryIO, packer: Packer) -> None:
         self._stream = packer.open(stream)
@@ -194,7 +204,10 @@ class ParquetWriter:
     The first page decides the columns. A page that does not fit them is an error, not a loss.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    may_be_packed = False  # Parquet compresses its columns itself
+
+    def __init__(self, stream: BinaryIO, packer: Packer | None = None) -> None:
+        del packer
         self._stream = stream
         self._schema: pa.Schema | None = None
         self._file: pq.ParquetWriter | None = None
@@ -263,6 +276,8 @@ def _copied(original: ParquetRow) -> pa.RecordBatch:
 
 class WarcWriter:
     """Records as they were; pages of other forms as resource records, texts as conversions."""
+
+    may_be_packed = True
 
     def __init__(self, stream: BinaryIO, packer: Packer) -> None:
         self._stream = stream

@@ -23,7 +23,8 @@ from pyspark.sql import functions as f
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip
 from neardup.pages import Limits
-from neardup.pages.inputs import File, Kind, LocalPlace, find_files, kind_of_name, place_of
+from neardup.pages.formats import FORMATS, format_of_name
+from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files, place_of
 from neardup.pages.parquet import read_parquet
 from neardup.pages.readers import Reading
 from neardup.spark.columns import spark_schema
@@ -43,7 +44,7 @@ class Piece:
 
     path: str
     name: str
-    kind: str
+    format: str  # empty where the content has to tell
     first_group: int = 0
     groups: int = 0
 
@@ -52,7 +53,7 @@ PIECES = pa.schema(
     [
         ("path", pa.string()),
         ("name", pa.string()),
-        ("kind", pa.string()),
+        ("format", pa.string()),
         ("first_group", pa.int64()),
         ("groups", pa.int64()),
     ]
@@ -69,7 +70,7 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame
     if ours:
         parsed.append(_read_by_tasks(files, limits, work))
     records = work.keep(reduce(DataFrame.unionByName, parsed), "records")
-    archives = files.where(f.col("kind") == Kind.ARCHIVE.name)
+    archives = files.where(f.col("format") == "archive")
     return with_repeated_pages(records, archives, limits, work)
 
 
@@ -81,7 +82,7 @@ def is_hadoop(path: str) -> bool:
 
 def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
     """The files of the inputs."""
-    files = [Piece(each.path, each.name, each.kind.name) for each in find_files(inputs)]
+    files = [Piece(each.path, each.name, each.format or "") for each in find_files(inputs)]
     rows = [tuple(asdict(each).values()) for each in files]
     return work.spark.createDataFrame(rows, spark_schema(PIECES))
 
@@ -89,7 +90,8 @@ def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
 def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
     cores = work.spark.sparkContext.defaultParallelism
     pieces = files.repartition(4 * cores).mapInArrow(_cut, files.schema)
-    small = f.col("kind").isin(Kind.HTML.name, Kind.TEXT.name, Kind.OTHER.name)
+    one_page = [name for name, each in FORMATS.items() if each.is_one_page]
+    small = f.col("format").isin(IGNORED, *one_page)
     weight = f.sum(f.when(small, 1 / FILES_OF_A_TASK).otherwise(1)).alias("tasks")
     told = pieces.agg(weight).first()
     tasks = max(1, min(MOST_TASKS, math.ceil(told["tasks"] or 0))) if told else 1
@@ -122,10 +124,9 @@ def _fetched_records(
             _, inside, name = path.partition(root)
             name = name if inside else path.rpartition("/")[2]
             place = _Held(batch["content"][row].as_buffer())
-            kind = kind_of_name(path)
-            if inside and kind is Kind.UNTOLD:
-                kind = Kind.OTHER  # as in any folder: only names that tell
-            file = File(path, name, kind, place)
+            # As in any folder, only files with a known ending are read
+            form = format_of_name(path) or (IGNORED if inside else None)
+            file = File(path, name, form, place)
             yield from Reading(limits, keep_original=False).read([file])
 
 
@@ -147,7 +148,7 @@ def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _pieces(file: Piece) -> list[Piece]:
-    if file.kind != Kind.PARQUET.name:
+    if file.format != "parquet":
         return [file]
     try:
         with place_of(file.path).open(file.path) as stream:
@@ -158,7 +159,7 @@ def _pieces(file: Piece) -> list[Piece]:
     starts = _starts(sizes)
     ends = [*starts[1:], len(sizes)]
     return [
-        Piece(file.path, file.name, file.kind, start, end - start)
+        Piece(file.path, file.name, file.format, start, end - start)
         for start, end in zip(starts, ends, strict=True)
     ] or [file]
 
@@ -177,7 +178,7 @@ def _starts(sizes: Sequence[int]) -> list[int]:
 def _read_piece(piece: Piece, limits: Limits) -> Iterator[RawPage | Skip]:
     place = place_of(piece.path)
     if not piece.groups:
-        file = File(piece.path, piece.name, Kind[piece.kind], place)
+        file = File(piece.path, piece.name, piece.format or None, place)
         yield from Reading(limits, keep_original=False).read([file])
         return
     groups = range(piece.first_group, piece.first_group + piece.groups)

@@ -1,8 +1,7 @@
-"""The tables of a store, the steps from one version of them to the next, and what a session asks
-of a database, so that its SQL is written once.
+"""The tables of a store, the steps from one version to the next, and what a database must offer.
 
-Statements are written with `?` for a value and `IN (?*)` for a list of values; each database
-translates them.
+SQL is written once, in `session.py` and here, with `?` for a value and `IN (?*)` for a list of
+values; each database translates that (`Connection`).
 """
 
 from __future__ import annotations

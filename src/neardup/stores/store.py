@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from neardup.errors import UsageError
+from neardup.plugins import Registry
 from neardup.stores.session import Session
 
 Result = TypeVar("Result")
@@ -34,24 +35,35 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
+class StoreOpener(Protocol):
+    """Opens the stores of one URL scheme."""
+
+    def __call__(self, url: str, *, create: bool) -> Store:
+        """The store at `url`; without `create`, one that does not exist raises `StoreError`."""
+
+
+SCHEMES: Registry[StoreOpener] = Registry(
+    "neardup.stores",
+    {
+        "sqlite": "neardup.stores.sqlite:open_sqlite",
+        "postgresql": "neardup.stores.postgres:PostgresStore",
+        "postgres": "neardup.stores.postgres:PostgresStore",
+        "memory": "neardup.stores.memory:open_memory",
+    },
+)
+
+
 def open_store(url: str, *, create: bool = True) -> Store:
     """The store at `url`: sqlite:///file.db, postgresql://host/database or memory://.
 
-    A store that is not there is made, or with `create=False` told as an error.
+    Other packages add schemes under the entry point group `neardup.stores`. A store that does not
+    exist is created; with `create=False` it raises `StoreError`.
     """
-    scheme = urlsplit(url).scheme
-    if scheme == "sqlite":
-        from neardup.stores.sqlite import open_sqlite  # noqa: PLC0415 - only what is used
-
-        return open_sqlite(url, create=create)
-    if scheme == "memory":
-        from neardup.stores.memory import MemoryStore  # noqa: PLC0415
-
-        return MemoryStore()
-    if scheme in ("postgresql", "postgres"):
-        from neardup.stores.postgres import PostgresStore  # noqa: PLC0415
-
-        return PostgresStore(url, create=create)
-    raise UsageError(
-        f"{url!r} is no store: write sqlite:///file.db, postgresql://host/database or memory://"
-    )
+    opener = SCHEMES.get(urlsplit(url).scheme)
+    if opener is None:
+        schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES.names)
+        raise UsageError(
+            f"{url!r} is no store: it should start with one of {schemes}; for a file write "
+            "sqlite:///file.db"
+        )
+    return opener(url, create=create)

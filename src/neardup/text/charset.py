@@ -1,16 +1,13 @@
-"""How much a decoded text looks like writing: what tells one legacy charset from another.
+"""The bytes of a page as UTF-8, whatever charset they are in and whatever is declared.
 
-Nearly any bytes decode without error as GB18030 or windows-1252, so errors alone prove little.
-What proves a lot: the few hundred commonest characters make up most of real Chinese, Japanese or
-Korean text and next to nothing of a wrong decoding; Cyrillic words are lower case; letters with
-accents stand alone between plain letters.
+Cheap and certain tests come first: a byte-order mark, valid UTF-8 (nine pages of ten, returned as
+they are), UTF-8 with a little damage. Only then are the HTTP header, the page's own declaration and
+detection consulted, and none of them is believed unless the decoded text looks like writing.
 
-The bytes of a page as UTF-8, whatever charset they came in and whatever was said about it.
-
-The cheap certain ways come first: a byte-order mark, valid UTF-8 (nine pages of ten: returned as
-they are), UTF-8 with a little damage. Only for the rest are the HTTP header, the page's own
-declaration and detection asked, and none of them is believed unless its decoding looks like
-writing (`charset_score`).
+`score` measures that, because almost any bytes decode without error as GB18030 or windows-1252. The
+few hundred commonest characters make up most of real Chinese, Japanese or Korean text and next to
+nothing of a wrong decoding; Cyrillic words are lower case; accented letters stand alone between
+plain ones.
 """
 
 from __future__ import annotations

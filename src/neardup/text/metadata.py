@@ -1,9 +1,8 @@
-"""The script a text is written in, and the language where the script tells it.
+"""What a page says about itself: title, language, address, time of publication.
 
-What a page says about itself: title, language, its own address, when it was published.
-
-The scanner notes where these are written (`kernels.scan_meta`); here they are read. Nothing a
-page says is taken on trust: what cannot be read is as good as not said.
+The scanner notes where these are stated (`kernels.scan_meta`); this module reads them. Statements
+are checked: one that cannot be read counts as absent, and a language that the script of the text
+contradicts is replaced by the language of the script.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""Text as it is compared: one form for every width, case, script variant and kind of space.
+"""Text as it is compared: folded, and split into tokens or sentences.
 
-Never for showing: folded text has lost its capitals and its traditional characters. What is folded
-and why stands in docs/decisions/0003-folding-and-tokens.md.
-
-Tokens by script: words where words have spaces between them, characters where they have not.
-
-The rules and the hash function stand in `kernels/tokens.py`.
-
-The sentences of a text. The rules stand in `kernels/sentences.py`.
+Folding gives one form to every width, case, script variant and kind of space. Folded text is never
+shown: it has lost its capitals and its traditional characters. Why what is folded:
+docs/decisions/0003-folding-and-tokens.md. Tokens are words where a script separates words by
+spaces, and characters where it does not. The rules and the hash function are in
+`kernels/tokens.py` and `kernels/sentences.py`.
 """
 
 from __future__ import annotations
