@@ -40,8 +40,9 @@ from numpy.typing import NDArray
 from bench.peers import PEERS, timed
 from neardup.api import dedup, text_page
 from neardup.arrays import FeatureRows
+from neardup.local.candidates import candidates_in_memory
 from neardup.local.features import Features, judge_in_steps
-from neardup.local.pipeline import find_candidates, joining_relations
+from neardup.local.pipeline import joining_relations
 from neardup.methods.base import SurveyResults
 from neardup.methods.own_text.method import OwnText
 from neardup.pages.raw import raw_batch
@@ -127,7 +128,7 @@ def in_memory(
     made = [method.describe(batch, surveyed) for batch in batches]
     numbers = np.split(np.arange(len(texts)), starts[1:])
     features = Features(method.feature_schema, made, numbers)
-    left, right = find_candidates(method, pa.Table.from_batches(made))
+    left, right = candidates_in_memory(method, pa.Table.from_batches(made))
     relations = pa.array(joining_relations(method, contained=False))
 
     def judge(

@@ -21,8 +21,8 @@ import pyarrow as pa
 from neardup.config import OptionInfo, build_options, describe_options
 from neardup.evaluation.metrics import score
 from neardup.evaluation.sets import ClusterTruth, read_set
+from neardup.local.candidates import candidates_in_memory
 from neardup.local.features import Features, survey_batch
-from neardup.local.pipeline import find_candidates
 from neardup.methods.own_text.method import OwnText
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.pages import read
@@ -113,7 +113,7 @@ def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
     pages = labelled.pages
     batch = method.describe(pages, survey_batch(method, pages))
     features = Features.in_memory(batch)
-    left, right = find_candidates(method, pa.Table.from_batches([batch]))
+    left, right = candidates_in_memory(method, pa.Table.from_batches([batch]))
 
     def judge(one: Rows, other: Rows) -> tuple[np.ndarray, Similarities]:
         verdicts = method.judge(features, one, other)

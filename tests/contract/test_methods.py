@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from neardup import dedup
 from neardup.config import describe_options
+from neardup.local.candidates import candidates_in_memory
 from neardup.local.features import Features, survey_batch
-from neardup.local.pipeline import find_candidates
 from neardup.methods.base import MemoryState, Method, assigner
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import RawPage, Relation, Source
 from neardup.pages.raw import raw_batch
 from neardup.schemas import ASSIGNED, KEYS, VERDICTS
 from neardup.text.parse import parse
+from neardup.text.views import View
 from page_batches import judge_rows
-from sample_pages import long_html, short_html
+from sample_pages import long_html, sample_records, short_html, write_jsonl
 
 METHODS = list(BUILT_IN)
 # The others decide page by page in the order of (time, id), which the engine fixes.
@@ -138,7 +141,7 @@ def test_copies_are_found_among_others(method: Method) -> None:
         assert matches[len(TOPICS) :] == ["p00", "p03"]
         assert matches[: len(TOPICS)] == [None] * len(TOPICS)
         return
-    left, right = find_candidates(method, pa.Table.from_batches([found]))
+    left, right = candidates_in_memory(method, pa.Table.from_batches([found]))
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert {(0, 5), (3, 6)} <= pairs
 
@@ -151,16 +154,26 @@ def test_candidates_do_not_depend_on_the_order_of_pages(name: str) -> None:
     random.Random(4).shuffle(order)
     found = pa.Table.from_batches([features(method, batch(*texts))])
     shuffled = pa.Table.from_batches([features(method, batch(*(texts[i] for i in order)))])
-    pairs = {tuple(pair) for pair in np.transpose(find_candidates(method, found)).tolist()}
-    others = np.transpose(find_candidates(method, shuffled)).tolist()
+    pairs = {tuple(pair) for pair in np.transpose(candidates_in_memory(method, found)).tolist()}
+    others = np.transpose(candidates_in_memory(method, shuffled)).tolist()
     assert {tuple(sorted((order[a], order[b]))) for a, b in others} == pairs
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_is_described(name: str) -> None:
-    from pathlib import Path
-
     page = Path(__file__).parents[2] / "docs" / "methods" / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     for info in describe_options(method_class(name).Options):
         assert f"`{info.name}`" in text, f"{page.name} does not tell of {info.name}"
+
+
+@pytest.mark.parametrize("view", list(View))
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_runs_on_every_view(name: str, view: View, tmp_path: Path) -> None:
+    """Copies are found on each view, and other pages are left alone."""
+    pages = write_jsonl(tmp_path / "pages.jsonl", sample_records())
+    result = dedup(str(pages), tmp_path / "result", method=name, view=view, report=False)
+    assert result.summary["view"] == view
+    assert result.summary["counts"]["pages"] > 0
+    again = dedup(str(pages), tmp_path / "again", method=name, view=view, report=False, workers=1)
+    assert list(again.pages()) == list(result.pages())

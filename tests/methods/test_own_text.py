@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import neardup
+from neardup.local.candidates import candidates_in_memory
 from neardup.local.features import Features, survey_batch
-from neardup.local.pipeline import find_candidates
 from neardup.methods.registry import make_method
 from neardup.model import Relation
 from neardup.text.sites import LineCounts
@@ -175,7 +175,7 @@ def test_keys_find_edited_copies(writing: str, sentences: int) -> None:
     texts = ["\n".join(lines) for lines in originals + edited]
     pages = page_batch(texts, host=[f"host{row}" for row in range(40)])
     found = pa.Table.from_batches([method.describe(pages, survey_batch(method, pages))])
-    left, right = find_candidates(method, found)
+    left, right = candidates_in_memory(method, found)
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert {(row, row + 20) for row in range(20)} <= pairs
     assert len(pairs) == 20  # and nothing else: no two articles share anything
@@ -186,7 +186,7 @@ def test_one_sentence_in_common_makes_a_candidate() -> None:
     long = article(1, 60)
     heaviest = " ".join(WORDS[:32]) + "."
     pages = page_batch(["\n".join([heaviest, *long]), heaviest], host=["a", "b"])
-    left, right = find_candidates(METHOD, pa.Table.from_batches([METHOD.describe(pages)]))
+    left, right = candidates_in_memory(METHOD, pa.Table.from_batches([METHOD.describe(pages)]))
     assert (left.tolist(), right.tolist()) == ([0], [1])
 
 

@@ -9,7 +9,7 @@ together on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, booleans
+from neardup.local.candidates import find_candidates
 from neardup.local.corpus import Corpus
 from neardup.local.features import (
     PAIRS_AT_ONCE,
@@ -31,28 +32,17 @@ from neardup.local.features import (
     survey,
 )
 from neardup.local.prior import KnownPairs, Prior
-from neardup.local.run import key_ranges, ordered_map, together
-from neardup.local.work import Parts, Run, in_order_of_keys
+from neardup.local.run import ordered_map
+from neardup.local.work import Parts, Run
 from neardup.methods.base import (
     Assigns,
     Joining,
     MemoryState,
     Method,
-    Searches,
-    SharedKeys,
     SurveyResults,
     assigner,
-    searcher,
 )
 from neardup.model import Relation
-from neardup.rules.candidates import (
-    added_up,
-    packed,
-    pairs_sharing_keys,
-    pairs_with_first,
-    unpacked,
-    without_most_single_key_pairs,
-)
 from neardup.rules.clusters import (
     APART,
     NEW,
@@ -62,10 +52,8 @@ from neardup.rules.clusters import (
     join_earlier,
 )
 from neardup.rules.keeping import choose_kept
-from neardup.schemas import KEYS, PAIRS, RELATED, VERDICTS
+from neardup.schemas import RELATED, VERDICTS
 
-KEY_BYTES = 16  # a row and its key
-SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 # The verdicts that similarity alone decides. The others stay at any threshold: text that is the
 # same, that holds another, or that is too little to tell.
 BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relation.DIFFERENT)]
@@ -153,7 +141,7 @@ def judge(corpus: Corpus, method: Method, run: Run, prior: Prior = NO_PRIOR) -> 
     if (decides := assigner(method)) is not None:
         left, right, verdicts = _assign(decides, corpus, features, run)
     else:
-        left, right = prior.with_known(*_candidates(method, features, run))
+        left, right = prior.with_known(*find_candidates(method, features, run))
         verdicts = _judge_pairs(method, features, left, right, prior.pairs, run)
     return _judged(corpus, method, features, surveys, left, right, verdicts)
 
@@ -207,95 +195,6 @@ def _few_strings(column: pa.StringArray) -> NDArray[np.object_]:
     words = np.array(encoded.dictionary.to_pylist(), object)
     strings: NDArray[np.object_] = words[encoded.indices.to_numpy()]
     return strings
-
-
-def _candidates(method: Method, features: Features, run: Run) -> tuple[Numbers, Numbers]:
-    if (searches := searcher(method)) is not None:
-        with run.stages("candidates") as stage:
-            pairs = run.parts("pairs", SHARING)
-            pairs.fill([searches], lambda each: (_search(each, features.all()), 0), 1, stage)
-            return _chosen(method, pairs.each())
-    keys = run.parts("keys", KEYS, compressed=False)
-    with run.stages("keys", total=len(features)) as stage:
-        numbers = together(range(len(features.batches)))
-        keys.fill(numbers, lambda some: (_keys(method, features, some), 0), run.workers, stage)
-    with run.stages("candidates") as stage:
-        size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
-        ranges = key_ranges(size, run.memory)
-        pairs = run.parts("pairs", SHARING, cuts=len(ranges))
-        pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
-        return _chosen(method, pairs.each())
-
-
-def find_candidates(method: Method, features: pa.Table) -> tuple[Numbers, Numbers]:
-    """Candidate pairs among features that are all in memory."""
-    if (searches := searcher(method)) is not None:
-        return _chosen(method, [_search(searches, features)])
-    batches = features.to_batches()
-    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
-    keys = [
-        _numbered(method.keys(batch), np.arange(start, start + batch.num_rows))
-        for start, batch in zip(starts[:-1].tolist(), batches, strict=True)
-    ]
-    return _chosen(method, [_pairs(method, keys)])
-
-
-def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
-    return _sharing_one(method.search(features))
-
-
-def _keys(method: Method, features: Features, batches: Sequence[int]) -> pa.RecordBatch:
-    """The keys of some batches of features, by page number."""
-    keys = []
-    for batch in batches:
-        keys.append(_numbered(method.keys(features.batches[batch]), features.numbers[batch]))
-        features.release(batch)
-    return in_order_of_keys(pa.concat_batches(keys))
-
-
-def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
-    """Keys by page number instead of row."""
-    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
-
-
-def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """The pairs that share a key, and how many they share."""
-    rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    for batch in batches:
-        rows.append(batch["row"].to_numpy())
-        keys.append(batch["key"].to_numpy())
-    source = method.candidate_source
-    if isinstance(source, SharedKeys) and source.decisive:
-        firsts = pairs_with_first(_joined(rows), _joined(keys))
-        return _sharing_one(pa.record_batch(list(firsts), schema=PAIRS))
-    sharing = pairs_sharing_keys(_joined(rows), _joined(keys))
-    return pa.record_batch(list(sharing), schema=SHARING)
-
-
-def _sharing_one(pairs: pa.RecordBatch) -> pa.RecordBatch:
-    """Pairs of which it does not matter how many keys they share."""
-    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
-
-
-def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
-    """The pairs that are worth judging, each once, in order."""
-    every, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for batch in batches:
-        every.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
-        shares.append(batch["shared"].to_numpy())
-    pairs, shared = added_up(_joined(every), _joined(shares))
-    left, right = unpacked(pairs)
-    source = method.candidate_source
-    if not isinstance(source, SharedKeys) or source.max_single_key_pairs is None:
-        return left, right
-    return without_most_single_key_pairs(left, right, shared, source.max_single_key_pairs)
-
-
-def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
-    """All numbers as one array; the parts, which may be many, are let go."""
-    numbers = np.concatenate(parts)
-    parts.clear()
-    return numbers
 
 
 def _judge_pairs(

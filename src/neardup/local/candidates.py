@@ -1,0 +1,124 @@
+"""Candidates: which pairs of pages are worth judging.
+
+Keys are sorted a range at a time, as many as the memory allows, and the pages that share one are
+paired (`rules.candidates`); a method with a search of its own is asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.local.features import Features
+from neardup.local.run import key_ranges, together
+from neardup.local.work import Run, in_order_of_keys
+from neardup.methods.base import Method, Searches, SharedKeys, searcher
+from neardup.rules.candidates import (
+    added_up,
+    packed,
+    pairs_sharing_keys,
+    pairs_with_first,
+    unpacked,
+    without_most_single_key_pairs,
+)
+from neardup.schemas import KEYS, PAIRS
+
+KEY_BYTES = 16  # a row and its key
+SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
+
+Numbers = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.uint64)
+
+
+def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbers, Numbers]:
+    """Every pair that is worth judging, once, in order; keys and pairs go to the work folder."""
+    if (searches := searcher(method)) is not None:
+        with run.stages("candidates") as stage:
+            pairs = run.parts("pairs", SHARING)
+            pairs.fill([searches], lambda each: (_search(each, features.all()), 0), 1, stage)
+            return _chosen(method, pairs.each())
+    keys = run.parts("keys", KEYS, compressed=False)
+    with run.stages("keys", total=len(features)) as stage:
+        numbers = together(range(len(features.batches)))
+        keys.fill(numbers, lambda some: (_keys(method, features, some), 0), run.workers, stage)
+    with run.stages("candidates") as stage:
+        size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
+        ranges = key_ranges(size, run.memory)
+        pairs = run.parts("pairs", SHARING, cuts=len(ranges))
+        pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
+        return _chosen(method, pairs.each())
+
+
+def candidates_in_memory(method: Method, features: pa.Table) -> tuple[Numbers, Numbers]:
+    """Candidate pairs among features that are all in memory."""
+    if (searches := searcher(method)) is not None:
+        return _chosen(method, [_search(searches, features)])
+    batches = features.to_batches()
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    keys = [
+        _numbered(method.keys(batch), np.arange(start, start + batch.num_rows))
+        for start, batch in zip(starts[:-1].tolist(), batches, strict=True)
+    ]
+    return _chosen(method, [_pairs(method, keys)])
+
+
+def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
+    return _sharing_one(method.search(features))
+
+
+def _keys(method: Method, features: Features, batches: Sequence[int]) -> pa.RecordBatch:
+    """The keys of some batches of features, by page number."""
+    keys = []
+    for batch in batches:
+        keys.append(_numbered(method.keys(features.batches[batch]), features.numbers[batch]))
+        features.release(batch)
+    return in_order_of_keys(pa.concat_batches(keys))
+
+
+def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
+    """Keys by page number instead of row."""
+    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
+
+
+def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    """The pairs that share a key, and how many they share."""
+    rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    for batch in batches:
+        rows.append(batch["row"].to_numpy())
+        keys.append(batch["key"].to_numpy())
+    source = method.candidate_source
+    if isinstance(source, SharedKeys) and source.decisive:
+        firsts = pairs_with_first(_joined(rows), _joined(keys))
+        return _sharing_one(pa.record_batch(list(firsts), schema=PAIRS))
+    sharing = pairs_sharing_keys(_joined(rows), _joined(keys))
+    return pa.record_batch(list(sharing), schema=SHARING)
+
+
+def _sharing_one(pairs: pa.RecordBatch) -> pa.RecordBatch:
+    """Pairs of which it does not matter how many keys they share."""
+    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
+
+
+def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
+    """The pairs that are worth judging, each once, in order."""
+    every, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for batch in batches:
+        every.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
+        shares.append(batch["shared"].to_numpy())
+    pairs, shared = added_up(_joined(every), _joined(shares))
+    left, right = unpacked(pairs)
+    source = method.candidate_source
+    if not isinstance(source, SharedKeys) or source.max_single_key_pairs is None:
+        return left, right
+    return without_most_single_key_pairs(left, right, shared, source.max_single_key_pairs)
+
+
+def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """All numbers as one array; the parts, which may be many, are let go."""
+    numbers = np.concatenate(parts)
+    parts.clear()
+    return numbers
