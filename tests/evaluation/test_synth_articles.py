@@ -10,8 +10,6 @@ import pytest
 import xxhash
 
 from neardup.evaluation.synth.articles import (
-    SIMPLIFIED,
-    TRADITIONAL,
     Article,
     merge,
     reprint,
@@ -19,7 +17,7 @@ from neardup.evaluation.synth.articles import (
     write_article,
 )
 from neardup.evaluation.synth.draws import Draws, zipf_table
-from neardup.evaluation.synth.language import TABLE, language
+from neardup.evaluation.synth.language import TABLE, language, source
 
 LANGUAGES = ("en", "zh")
 PINNED = [2929895902352875634, 7133024865855965221]
@@ -186,9 +184,11 @@ def test_reflowing_and_reordering_keep_every_sentence() -> None:
 
 
 def test_traditional_characters_fold_back_and_fit_big5() -> None:
-    assert len(SIMPLIFIED) == len(TRADITIONAL) == len(set(SIMPLIFIED))
-    assert TRADITIONAL.encode("big5")
-    assert opencc.OpenCC("t2s").convert(TRADITIONAL) == SIMPLIFIED
+    labels = source("zh").labels
+    simplified, traditional = labels["simplified"], labels["traditional"]
+    assert len(simplified) == len(traditional) == len(set(simplified))
+    assert traditional.encode("big5")
+    assert opencc.OpenCC("t2s").convert(traditional) == simplified
     turned = to_traditional(article("zh"))
     assert turned.title != ""
     assert opencc.OpenCC("t2s").convert(turned.texts[0]) == article("zh").texts[0]

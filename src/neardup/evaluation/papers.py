@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neardup.config import read_toml
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, write_html
@@ -24,8 +25,6 @@ from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent
-
-NEWS_PAGES, NEWS_DUPLICATES = 928_518, 1_545
 
 
 @dataclass(frozen=True)
@@ -61,109 +60,20 @@ class Experiment:
         return [name for name in self.contenders if name not in excluded]
 
 
-def _both(pages: int, seed: int = 0, **claims: float) -> tuple[Trial, Trial]:
-    return Trial(pages, claims, seed=seed), Trial(pages, claims, texts=True, seed=seed)
-
-
-def _feature_code_trials() -> tuple[Trial, ...]:
-    sizes = (500, 1000, 1500, 2000, 3000, 4000, 5000)
-    extraction = (3, 7, 10, 15, 26, 35, 43)
-    total = (4, 9, 13, 18, 31, 41, 50)
-    timed = [
-        Trial(pages, {"extraction_seconds": extracting, "total_seconds": whole})
-        for pages, extracting, whole in zip(sizes, extraction, total, strict=True)
+def _experiment_from(name: str, entry: dict[str, Any]) -> Experiment:
+    trials = [
+        Trial(**{**trial, "texts": texts})
+        for trial in entry.pop("trials")
+        for texts in ((False, True) if trial.pop("texts", True) else (False,))
     ]
-    return (*_both(100, precision=0.95), *timed)
+    lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+    return Experiment(name, **{**entry, **lists, "trials": tuple(trials)})
 
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    each.name: each
-    for each in (
-        Experiment(
-            "edit-distance",
-            "An & Cheng: 998 Chinese pages",
-            ("edit-distance:paper", "edit-distance"),
-            _both(
-                998,
-                page_precision=0.978,
-                page_recall=0.967,
-                extraction_seconds=0.29,
-                comparison_seconds=5.34,
-            ),
-            "The difference between pages and texts is the cost of full stops in templates. The "
-            "feature string keeps the order of sentences, so it misses reprints with reordered "
-            "paragraphs, and pairs whose lengths differ by more than a fifth (beta). As printed, "
-            "traditional and simplified characters differ. The paper took 998 random pages, "
-            "labelled by hand, and counts pages, not pairs. Our extraction time includes reading "
-            "and parsing.",
-        ),
-        Experiment(
-            "two-phase",
-            "Gupta, Dixit & Sharma: 50, 45 and 35 pages",
-            ("two-phase:paper", "two-phase"),
-            (
-                *_both(50, 1, precision=0.8, recall=0.8, total_seconds=0.120),
-                *_both(45, 2, precision=0.8, recall=0.75, total_seconds=0.080),
-                *_both(35, 3, precision=0.7, recall=0.7, total_seconds=0.060),
-            ),
-            "Level 1 counts tables, images, links and sentences of the whole page, so a reprint "
-            "in another template fails it; on plain texts recall is higher. A fingerprint has 16 "
-            "bits, and 137 of its 65,536 values are within 2 bits of any one, so false pairs grow "
-            "with the number of pairs compared. The paper's pages are the first results of a "
-            "search engine for three queries; it does not say how many were duplicates.",
-            language="en",
-            others="NDupDet (cited, not described): precision 0.7, 0.58, 0.5; recall 0.4, 0.5, 0.5",
-        ),
-        Experiment(
-            "news-clusters",
-            "Liang & Wen: 1,545 near-duplicates among 928,518 news pages",
-            (
-                "news-clusters:paper",
-                "news-clusters:paper:view=own",
-                "news-clusters",
-                "simhash",
-                "own-text",
-            ),
-            _both(NEWS_PAGES + NEWS_DUPLICATES, page_precision=0.95, page_recall=0.85),
-            "The paper cleans pages before it takes their longest sentences, and does not say how. "
-            "As printed, without our guard, the text includes paragraphs that the site repeats, "
-            "and their sentences join pages of one site. Without the blocks a host repeats "
-            "(view=own), and on plain texts, the printed rule makes almost no such mistakes. "
-            "SimHash compares whole pages, so a reprint in another template is far away and pages "
-            "with much template are close; on texts it finds most reprints. Its chance pairs grow "
-            "with the square of the number of pages. The paper's duplicates came from searches "
-            "for 20 queries, in groups of unknown size; here an article has up to twelve pages.",
-            length="short",
-            reprints=NEWS_DUPLICATES / (NEWS_PAGES + NEWS_DUPLICATES),
-            forms=False,  # news pages
-            pages_per_host=400,  # of some thousand news sites
-            pages_only=("news-clusters:paper:view=own",),
-            others="SimHash: about 0.8 precision, 0.8 recall",
-        ),
-        Experiment(
-            "word-table",
-            "Santha Sheela & Jaya Kumar: 100 pages, each with each",
-            ("word-table:paper", "word-table"),
-            _both(100, precision=0.92),
-            "The words of a template count as the page's own; on plain texts recall is far higher.",
-            language="en",
-        ),
-        Experiment(
-            "feature-code",
-            "Chen & Niu: correctness on 50 to 100 pages, seconds for 500 to 5,000",
-            ("feature-code:paper", "feature-code:paper:index=exact", "feature-code"),
-            _feature_code_trials(),
-            "The main code holds the first character of each paragraph, so reprints with other "
-            "paragraph breaks are missed, and as printed the template is part of the code; on "
-            "plain texts recall is higher. The exact index shows what the forest's paths and "
-            "intervals miss; it compares far more pairs, which takes longer. The paper names "
-            "garbled characters and reordered paragraphs as its errors, and does not say whether "
-            "its 95 % is precision; we assume so.",
-        ),
-    )
+    name: _experiment_from(name, entry)
+    for name, entry in read_toml(Path(__file__).with_name("papers.toml")).items()
 }
-
-
 LEAST_PAGES = 20
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (

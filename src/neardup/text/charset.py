@@ -17,50 +17,21 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
+from neardup.config import read_toml
 from neardup.kernels.utf8 import is_utf8, utf8_damage
 
-# The commonest characters of Chinese news and web pages, simplified and traditional.
-HAN = (
-    "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能"
-    "下过子说产种面而方后多定行学法所民得经十三之进着等部度家电力里如水化高自二理起小物现实加"
-    "量都两体制机当使点从业本去把性好应开它合还因由其些然前外天政四日那社义事平形相全表间样与"
-    "关各重新线内数正心反你明看原又么利比或但质气第向道命此变条只没结解问意建月公无系军很情者"
-    "最立代想已通并提直题党程展五果料象员革位入常文总次品式活设及管特件长求老头基资边流路级少"
-    "图山统接知较将组见计别她手角期根论运农指几九区强放决西被干做必战先回则任取据处队南给色光"
-    "门即保治北造百规热领七海口东导器压志世金增争济阶油思术极交受联什认六共权收证改清己美再采"
-    "转更单风切打白教速花带安场身车例真务具万每目至达走积示议声报斗完类八离华名确才科张信马节"
-    "话米整空元况今集温传土许步群广石记需段研界拉林律叫且究观越织装影算低持音众书布复容儿须际"
-    "商非验连断深难近矿千周委素技备半办青省列习响约支般史感劳便团往酸历市克何除消构府称太准精"
-    "值号率族维划选标写存候毛亲快效斯院查江型眼王按格养易置派层片始却专状育厂京识适属圆包火住"
-    "调满县局照参红细引听该铁价严龙飞闻网首页登录注册搜索版评源编辑请输友链您客服帮助這爲個國"
-    "時來們於對會發動過說產種後學經進電裏現實兩體機當點從業應開還義間樣與關線內數麼質氣變條沒"
-    "結問無軍並題黨員總設長頭資邊級圖統較將組見計別論運農幾區強決幹戰則據處隊給門規熱領東導壓"
-    "爭濟階術極聯認權證採轉單風帶場車務萬達積議聲報鬥類離華確張馬節話況溫傳許羣廣記觀織裝衆書"
-    "覆兒須際驗連斷難礦備辦習響約勞團歷構稱準號維劃選標寫親養層卻專狀廠識適屬圓調滿縣參紅細聽"
-    "該鐵價嚴龍飛聞網頁錄註冊繫評佈編輯請輸鏈幫為裡眾復台灣"
-)
-HANGUL = (
-    "이다는에의을가고하를도로지한사은자기리어시나인일서대수해정제아전라있그것니들보부장과만소"
-    "주상구원스공성게선신여조문관계국동무화경유명방진면비생당회저학산치러실중세오었않았할및글"
-    "더"
-)
-CJK_PUNCTUATION = "，。、：；？！“”‘’《》（）「」『』【】・ー　～—…·"
-CYRILLIC = "оеаинтсрвл"  # seven letters of ten in Russian, Ukrainian or Bulgarian text
-CYRILLIC_TOO = "кмдпуяыьгзбчйхжшюцщэфёіїє"
-EUROPEAN = (
-    "äöüßéèêëàâáãåæçñóòôõíìîïúùûøœýÿ"  # west
-    "ąćęłńśźżčďěňřšťůžőűăşţșțğıđ"  # centre and south-east
-    "āēģīķļņūėįų"  # north
-    "ơư\u0300\u0301\u0303\u0309\u0323"  # and Vietnamese, whose marks stand apart
-    "ÄÖÜÉÈÀÇÑÓÁÍÚÅØŁŚŻČŘŠŽİŞ"
-    "\u00a0\u00ad–—‘’“”„…«»·•©®™°€£§´×"
-)
-COMMON = frozenset(HAN + HANGUL + CJK_PUNCTUATION + CYRILLIC + EUROPEAN)
-ODD_IN_EUROPE = frozenset("¡¢¤¥¦¨ª¬¯±²³µ¶¸¹º¼½¾¿÷ƒ†‡‰ˆ˜ÐÞðþ")
+_TABLES = read_toml(Path(__file__).with_name("charset.toml"))
+COMMON = frozenset("".join(_TABLES["common"].values()))
+CYRILLIC_TOO: str = _TABLES["less_common"]["cyrillic"]
+ODD_IN_EUROPE: str = _TABLES["less_common"]["odd_in_europe"]
+CODECS: dict[str, str] = _TABLES["codecs"]
+NAMES = {codecs.lookup(codec).name: name for name, codec in CODECS.items()} | _TABLES["names"]
+LABELS: dict[str, str] = _TABLES["labels"]
 
 KANA = re.compile("[ぁ-ヺ]")
 ENOUGH = 4000  # characters; more would not change the score
@@ -135,33 +106,6 @@ BOMS = (
     (codecs.BOM_UTF16_BE, "UTF-16BE", "utf-16-be"),
 )
 
-# WHATWG name -> the codec that decodes what pages of that name hold: always the largest superset.
-CODECS = {
-    "UTF-8": "utf-8",
-    "UTF-16LE": "utf-16-le",
-    "UTF-16BE": "utf-16-be",
-    "GBK": "gb18030",
-    "gb18030": "gb18030",
-    "Big5": "big5hkscs",
-    "Shift_JIS": "cp932",
-    "EUC-JP": "euc_jp",
-    "EUC-KR": "cp949",
-    "ISO-2022-JP": "iso2022_jp_ext",
-    "KOI8-R": "koi8-r",
-    "KOI8-U": "koi8-u",
-    "IBM866": "cp866",
-    "macintosh": "mac-roman",
-    "x-mac-cyrillic": "mac-cyrillic",
-    "windows-874": "cp874",
-    **{f"windows-{number}": f"cp{number}" for number in range(1250, 1259)},
-    **{f"ISO-8859-{part}": f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
-}
-# What `map_encoding_to_html5` calls them, and labels it does not know.
-NAMES = {codecs.lookup(codec).name: name for name, codec in CODECS.items()}
-NAMES |= {"gbk": "GBK", "big5": "Big5", "shift_jis": "Shift_JIS", "euc_kr": "EUC-KR"}
-NAMES |= {"iso2022_jp": "ISO-2022-JP", "iso8859-11": "windows-874", "gb18030": "gb18030"}
-LABELS = {"cp932": "Shift_JIS", "ms932": "Shift_JIS", "cp949": "EUC-KR", "uhc": "EUC-KR"}
-LABELS |= {"cp936": "GBK", "ms936": "GBK", "cp950": "Big5", "x-mac-cyrillic": "x-mac-cyrillic"}
 
 # What a page is tried as when nothing that was said about it holds.
 USUAL = ("GBK", "Big5", "Shift_JIS", "EUC-JP", "EUC-KR", "windows-1251", "KOI8-R", "windows-1252")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -21,60 +22,15 @@ import xxhash
 from numpy.typing import NDArray
 
 from neardup.arrays import lists_of
+from neardup.config import read_toml
 from neardup.text.tokens import fold_batch
 
-# stopwordsiso's English list has 1,298 words, "information", "site" and "index" among them, which
-# the papers list as keywords. This is the hundred and some that say nothing, as the papers have.
-_ENGLISH = """
-a about above across after again against all almost along already also although always am
-among an and another any anyone anything are aren't around as at be became because become been
-before behind being below beside besides between beyond both but by can can't cannot could
-couldn't did didn't do does doesn't doing don't done down due during each either else enough
-etc even ever every everyone everything except few for from further get gets getting give go
-goes had hadn't has hasn't have haven't having he her here hers herself him himself his how
-however i i'd i'll i'm i've if in into is isn't it it's its itself just least less let let's
-made make many may maybe me might more most much must my myself neither never no nobody
-none nor not nothing now nowhere of off often on once one only onto or other others otherwise
-our ours ourselves out over own per perhaps put quite rather s same seem seemed several shall
-she should shouldn't since so some someone something sometimes still such t than that that's
-the their theirs them themselves then there there's therefore these they they're this those
-though three through thus to together too toward towards two under until up upon us very via
-was wasn't we we're well were weren't what when where whereas whether which while who whole
-whom whose why will with within without won't would wouldn't yet you you're your yours
-yourself yourselves"""
-ENGLISH = frozenset(_ENGLISH.split())
-
+_TABLES = read_toml(Path(__file__).with_name("keywords.toml"))
+ENGLISH = frozenset(_TABLES["english_stop_words"].split())
+BY_SCRIPT: dict[str, str] = _TABLES["language_by_script"]
+STEMMERS: dict[str, str] = _TABLES["stemmers"]
 NOT_OF_A_WORD = r"[^\pL\pN\pM'-]+"
-BY_SCRIPT = {
-    "Hani": "zh",
-    "Jpan": "ja",
-    "Kore": "ko",
-    "Thai": "th",
-    "Grek": "el",
-    "Hebr": "he",
-    "Arab": "ar",
-    "Deva": "hi",
-    "Cyrl": "ru",
-}
 WITHOUT_ALPHABET = frozenset({"zh", "ja", "ko", "th"})
-STEMMERS = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
 
 
 def keywords(texts: pa.Array, languages: Sequence[str], *, stem: bool = False) -> pa.ListArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language
+from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language, source
 
 OWN_WORDS = 64  # per kind: an article has a subject; see Draws.skewed
 _SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)
@@ -183,44 +183,12 @@ _CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
 }
 
 
-# The characters the word models use, simplified and traditional, in the same order.
-SIMPLIFIED = (
-    "万与专业东丝严个丰临丽举么乌乐乔习乡书买于云亚产仅仪们价优会伟体余侧储儿党兰关兴"
-    "养内册军农冯决冻准凉减几凤凭凯击划刘刚创别剧办务动励劳区医华协单卖卢卫却厂历厨县"
-    "参双发台叶号后吕吴员咸喷团园囱围国图场坏块坚坛墙声处复头奖娱孙学宁实审宫宽对寻导"
-    "寿将尘层屿岗岛岩峡崭巩师带帮干广庄庆库庙庞开张弯强归当录怀恒悦愿戏战户执护报担拥"
-    "挤挥损换据摄数旧时显晓暂术朴机杂权条来杨杰构枫栏样档桥检楼樱欢殴毕气汤没沧泞泽洁"
-    "浅浇测浏浓涛涩渐渔温游湾湿满灯灵点烟热独狭猫獭现电画疗盐监盖盘矿码砖礼禄离种秘积"
-    "称税稳笼筑签简篮篱紧红约级纪纸纽线练组细终绍经结绕给络续绳绵绸绿缆编缩网罗罚聂联"
-    "胁艺节苍苏苹范荐荡荣药莹营萧蒋蓝蔺虫虽补装见观规视览计认训议讯记讲许论设访证评词"
-    "译试诗诚话说请读调谅谢谨谭贝贡财责败货质购贵贷贺贾资赖赛赞赠赢赵踪车转轻载较辑辩"
-    "边达过迈运还这进远违连迟选遥邓邮邹邻郁郑采释钟钢钱铁铜银铺链锈锚锦镇镜长门闭问间"
-    "闹闻阅阎阔队阳阴际陆陈随隐雾静韦韩页顶项须顾预频题颜额飞饶馆马驯驶驾骆验骏鱼鲁鲜"
-    "鲤鲸鹏鹭鹰麦黄齐龙龚龟"
-    "为里"
-)
-TRADITIONAL = (
-    "萬與專業東絲嚴個豐臨麗舉麼烏樂喬習鄉書買於雲亞產僅儀們價優會偉體餘側儲兒黨蘭關興"
-    "養內冊軍農馮決凍準涼減幾鳳憑凱擊劃劉剛創別劇辦務動勵勞區醫華協單賣盧衛卻廠歷廚縣"
-    "參雙發臺葉號後呂吳員鹹噴團園囪圍國圖場壞塊堅壇牆聲處復頭獎娛孫學寧實審宮寬對尋導"
-    "壽將塵層嶼崗島巖峽嶄鞏師帶幫幹廣莊慶庫廟龐開張彎強歸當錄懷恆悅願戲戰戶執護報擔擁"
-    "擠揮損換據攝數舊時顯曉暫術樸機雜權條來楊傑構楓欄樣檔橋檢樓櫻歡毆畢氣湯沒滄濘澤潔"
-    "淺澆測瀏濃濤澀漸漁溫遊灣溼滿燈靈點煙熱獨狹貓獺現電畫療鹽監蓋盤礦碼磚禮祿離種祕積"
-    "稱稅穩籠築籤簡籃籬緊紅約級紀紙紐線練組細終紹經結繞給絡續繩綿綢綠纜編縮網羅罰聶聯"
-    "脅藝節蒼蘇蘋範薦蕩榮藥瑩營蕭蔣藍藺蟲雖補裝見觀規視覽計認訓議訊記講許論設訪證評詞"
-    "譯試詩誠話說請讀調諒謝謹譚貝貢財責敗貨質購貴貸賀賈資賴賽贊贈贏趙蹤車轉輕載較輯辯"
-    "邊達過邁運還這進遠違連遲選遙鄧郵鄒鄰鬱鄭採釋鍾鋼錢鐵銅銀鋪鏈鏽錨錦鎮鏡長門閉問間"
-    "鬧聞閱閻闊隊陽陰際陸陳隨隱霧靜韋韓頁頂項須顧預頻題顏額飛饒館馬馴駛駕駱驗駿魚魯鮮"
-    "鯉鯨鵬鷺鷹麥黃齊龍龔龜"
-    "為裡"
-)
-_TABLE = str.maketrans(SIMPLIFIED, TRADITIONAL)
-
-
 def to_traditional(article: Article) -> Article:
     """The article as a page in Big5 would have it."""
+    labels = source("zh").labels
+    table = str.maketrans(labels["simplified"], labels["traditional"])
     paragraphs = tuple(
-        tuple(sentence.translate(_TABLE) for sentence in sentences)
+        tuple(sentence.translate(table) for sentence in sentences)
         for sentences in article.paragraphs
     )
-    return Article(article.language, article.title.translate(_TABLE), paragraphs)
+    return Article(article.language, article.title.translate(table), paragraphs)

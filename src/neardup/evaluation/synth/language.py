@@ -1,26 +1,22 @@
-"""A language: word tables to draw from, and sentence forms to fill."""
+"""A language: word tables to draw from, and sentence forms to fill (`en.toml`, `zh.toml`)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluation.synth import chinese, english
+from neardup.config import read_toml
 from neardup.evaluation.synth.draws import Draws, zipf_table
 
 SLOTS = "NVADPHOMT"  # noun, verb, adjective, adverb, place, person, organisation, number, time
 TABLE = 4096  # words of each kind, by Zipf's law
 SENTENCES = 4096  # whole-sentence forms, combined once because sentences are many
 Words = NDArray[np.object_]
-FORMS = (
-    "clauses", "links", "openers", "tails", "titles", "comments", "adverts", "footers",
-    "form_titles",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Language:
 
     code: str
     words: Words  # TABLE for each slot, one slot after another
-    forms: dict[str, tuple[Form, ...]]  # by name, as in FORMS
+    forms: dict[str, tuple[Form, ...]]  # by name
     sentences: tuple[Form, ...]
     gap: str  # between sentences
     stop: str
@@ -47,11 +43,35 @@ class Language:
         return str(self.words[SLOTS.index(slot) * TABLE + draws.below(TABLE)])
 
 
+@dataclass(frozen=True)
+class Source:
+    """What the file of a language holds."""
+
+    lists: dict[str, list[str]]
+    forms: dict[str, list[str]]
+    labels: dict[str, str]
+
+
+@cache
+def source(code: str) -> Source:
+    """The word lists and sentence forms of English ("en") or Chinese ("zh")."""
+    tables = read_toml(Path(__file__).with_name(f"{code}.toml"))
+    lists = {
+        name: [item.strip() for item in items.split("|" if "|" in items else None)]
+        for name, items in tables["lists"].items()
+    }
+    forms = {
+        name: items if isinstance(items, list) else items.strip().split("\n")
+        for name, items in tables["forms"].items()
+    }
+    return Source(lists, forms, tables["labels"])
+
+
 @cache
 def language(code: str) -> Language:
     """English ("en") or Chinese ("zh")."""
-    source, tables = (english, _english()) if code == "en" else (chinese, _chinese())
-    forms = {name: _forms(code, getattr(source, name.upper())) for name in FORMS}
+    tables = _english() if code == "en" else _chinese()
+    forms = {name: _forms(code, texts) for name, texts in source(code).forms.items()}
     stop = "." if code == "en" else "。"
     return Language(
         code,
@@ -63,8 +83,7 @@ def language(code: str) -> Language:
     )
 
 
-def _forms(code: str, source: str | list[str]) -> tuple[Form, ...]:
-    texts = source.strip().split("\n") if isinstance(source, str) else source
+def _forms(code: str, texts: list[str]) -> tuple[Form, ...]:
     slot = re.compile(rf"\b[{SLOTS}]\b" if code == "en" else f"[{SLOTS}]")
     return tuple(
         Form(slot.sub("%s", text), bytes(map(SLOTS.index, slot.findall(text)))) for text in texts
@@ -82,15 +101,11 @@ def _sentences(forms: dict[str, tuple[Form, ...]], stop: str, draws: Draws) -> t
     return tuple(made)
 
 
-def _open_classes(words: ModuleType) -> dict[str, list[str]]:
-    classes = {"N": words.NOUNS, "V": words.VERBS, "A": words.ADJECTIVES, "D": words.ADVERBS}
-    tables = {slot: list(dict.fromkeys(text.split())) for slot, text in classes.items()}
-    return {**tables, "T": listed(words.TIMES), "M": _numbers()}
-
-
-def listed(text: str) -> list[str]:
-    """The items of a word list, separated by bars if there are any, else by spaces."""
-    return [item.strip() for item in text.split("|" if "|" in text else None)]
+def _open_classes(code: str) -> dict[str, list[str]]:
+    lists = source(code).lists
+    classes = {"N": "nouns", "V": "verbs", "A": "adjectives", "D": "adverbs"}
+    tables = {slot: list(dict.fromkeys(lists[name])) for slot, name in classes.items()}
+    return {**tables, "T": lists["times"], "M": _numbers()}
 
 
 def _numbers() -> list[str]:
@@ -99,33 +114,29 @@ def _numbers() -> list[str]:
 
 
 def _english() -> dict[str, list[str]]:
-    draws = Draws("en")
+    draws, lists = Draws("en"), source("en").lists
 
-    starts = listed(english.STARTS)
-
-    def coined(ends: list[str]) -> str:
-        parts = (draws.pick(starts), draws.pick(english.MIDDLES), draws.pick(ends))
+    def coin(ends: str) -> str:
+        parts = [draws.pick(lists[name]) for name in ("starts", "middles", ends)]
         return "".join(parts).capitalize()
 
-    first, kinds = listed(english.FIRST_NAMES), listed(english.BODIES)
-    place_ends, surname_ends = listed(english.PLACE_ENDS), listed(english.SURNAME_ENDS)
-    places = [coined(place_ends) for _ in range(TABLE)]
-    people = [f"{draws.pick(first)} {coined(surname_ends)}" for _ in range(TABLE)]
-    bodies = [f"{draws.pick(places)} {draws.pick(kinds)}" for _ in range(TABLE)]
-    return {**_open_classes(english), "P": places, "H": people, "O": bodies}
+    places = [coin("place_ends") for _ in range(TABLE)]
+    people = [f"{draws.pick(lists['first_names'])} {coin('surname_ends')}" for _ in range(TABLE)]
+    bodies = [f"{draws.pick(places)} {draws.pick(lists['bodies'])}" for _ in range(TABLE)]
+    return {**_open_classes("en"), "P": places, "H": people, "O": bodies}
 
 
 def _chinese() -> dict[str, list[str]]:
-    draws = Draws("zh")
+    draws, lists, labels = Draws("zh"), source("zh").lists, source("zh").labels
 
-    def characters(source: str, count: int) -> str:
-        return "".join(draws.pick(source) for _ in range(count))
+    def characters(name: str, count: int) -> str:
+        return "".join(draws.pick(labels[name]) for _ in range(count))
 
-    ends, kinds = listed(chinese.PLACE_ENDS), listed(chinese.BODIES)
-    places = [characters(chinese.PLACE_CHARACTERS, 2) + draws.pick(ends) for _ in range(TABLE)]
-    people = [
-        draws.pick(chinese.SURNAMES) + characters(chinese.GIVEN, 1 + draws.below(2))
-        for _ in range(TABLE)
+    places = [
+        characters("place_characters", 2) + draws.pick(lists["place_ends"]) for _ in range(TABLE)
     ]
-    bodies = [draws.pick(places)[:2] + draws.pick(kinds) for _ in range(TABLE)]
-    return {**_open_classes(chinese), "P": places, "H": people, "O": bodies}
+    people = [
+        characters("surnames", 1) + characters("given", 1 + draws.below(2)) for _ in range(TABLE)
+    ]
+    bodies = [draws.pick(places)[:2] + draws.pick(lists["bodies"]) for _ in range(TABLE)]
+    return {**_open_classes("zh"), "P": places, "H": people, "O": bodies}

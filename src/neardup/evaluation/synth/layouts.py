@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from types import ModuleType
 
-from neardup.evaluation.synth import chinese, english
 from neardup.evaluation.synth.articles import Writer
 from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import language, listed
+from neardup.evaluation.synth.language import language, source
 
 LAYOUTS = ("semantic", "divs", "table", "breaks")
-WORDS: dict[str, ModuleType] = {"en": english, "zh": chinese}
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,9 @@ def host_number(hosts: int, draws: Draws) -> int:
 def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
     """The site with this number among the `hosts` of its language."""
     draws = Draws(seed, "site", code, number)
-    writer, words = Writer(code, draws), WORDS[code]
+    writer = Writer(code, draws)
     place = language(code).word("P", draws)
-    name = f"{place} {draws.pick(listed(words.SITE_NAMES))}"
+    name = f"{place} {draws.pick(source(code).lists['site_names'])}"
     if code == "zh":
         name = name.replace(" ", "")
     themes = max(3, hosts * 3 // 5)  # fewer themes than hosts: some hosts share one
@@ -77,8 +74,8 @@ def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
 
 
 def _host(code: str, number: int) -> str:
-    coined = Draws("host", code, number)
-    stem = coined.pick(listed(english.STARTS)) + coined.pick(listed(english.PLACE_ENDS))
+    coined, lists = Draws("host", code, number), source("en").lists
+    stem = coined.pick(lists["starts"]) + coined.pick(lists["place_ends"])
     return f"www.{stem}{number}.{'example' if code == 'en' else 'cn.example'}"
 
 
@@ -90,7 +87,7 @@ def make_theme(seed: int, code: str, number: int) -> Theme:
     return Theme(
         draws.pick(LAYOUTS),
         "".join(draws.pick("bcdfghklmnprstvw") for _ in range(2)),
-        tuple(draws.sample(listed(WORDS[code].WIDGETS), 2 + draws.below(3))),
+        tuple(draws.sample(source(code).lists["widgets"], 2 + draws.below(3))),
         tuple(writer.forms("comments", 1 + draws.below(3))),
         draws.chance(0.5),
     )
@@ -98,9 +95,9 @@ def make_theme(seed: int, code: str, number: int) -> Theme:
 
 def _template(theme: Theme, name: str, writer: Writer, draws: Draws) -> Template:
     code = writer.language.code
-    words, rich = WORDS[code], code == "zh"  # on Chinese portals most text is template
+    rich = code == "zh"  # on Chinese portals most text is template
     sections = draws.sample(
-        listed(words.SECTIONS), draws.below(20) + 18 if rich else draws.below(9) + 7
+        source(code).lists["sections"], draws.below(20) + 18 if rich else draws.below(9) + 7
     )
     adverts = writer.forms("adverts", 2 + draws.below(6 if rich else 3))
     footer = writer.forms("footers", 2 + draws.below(3))
@@ -136,9 +133,9 @@ class Placed:
     @property
     def meta(self) -> str:
         """The line below the title."""
-        words = WORDS[self.site.language]
-        source = f" {words.SOURCE}: {self.source}" if self.source else ""
-        return f"{self.time:%Y-%m-%d %H:%M} {words.BY}: {self.author}{source}"
+        labels = source(self.site.language).labels
+        origin = f" {labels['source']}: {self.source}" if self.source else ""
+        return f"{self.time:%Y-%m-%d %H:%M} {labels['by']}: {self.author}{origin}"
 
 
 def render(page: Placed) -> str:
@@ -169,7 +166,7 @@ def _each(texts: Iterable[str], tag: str, attributes: str = "") -> str:
 def _pager(page: Placed) -> str:
     if not page.part:
         return ""
-    more = WORDS[page.site.language].MORE
+    more = source(page.site.language).labels["more"]
     return f'<div class="pager">{more} <a href="?p=1">1</a> <a href="?p=2">2</a></div>'
 
 
@@ -196,7 +193,7 @@ def _boxes(page: Placed, heading: str, around: str, item: str) -> str:
 def _comments(page: Placed, tag: str) -> str:
     if not page.comments:
         return ""
-    heading = WORDS[page.site.language].COMMENTS_HEADING
+    heading = source(page.site.language).labels["comments_heading"]
     return f"<h3>{heading} ({len(page.comments)})</h3>\n{_each(page.comments, tag)}\n"
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from neardup.errors import UsageError
 from neardup.evaluation.synth.articles import (
+    LENGTHS,
     Article,
     Writer,
     merge,
@@ -23,8 +24,8 @@ from neardup.evaluation.synth.articles import (
     write_article,
 )
 from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import language
-from neardup.evaluation.synth.layouts import WORDS, Placed, Site, host_number, make_site, render
+from neardup.evaluation.synth.language import language, source
+from neardup.evaluation.synth.layouts import Placed, Site, host_number, make_site, render
 from neardup.evaluation.synth.plan import Row, make_plan
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -32,7 +33,6 @@ ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the origi
 CHARSETS = {"en": ("windows-1252", "utf-16"), "zh": ("gbk", "gb18030", "big5", "utf-16")}
 BATCH = 500  # pages; fixed, because compressed files depend on it
 LANGUAGES = ("en", "zh", "both")
-LENGTH_NAMES = ("short", "normal")
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -115,7 +115,7 @@ def check_settings(settings: Settings) -> Settings:
         raise UsageError(f"the share of reprints must be from 0 to 0.9, not {settings.reprints}")
     for name, value, known in (
         ("language", settings.language, LANGUAGES),
-        ("length", settings.length, LENGTH_NAMES),
+        ("length", settings.length, tuple(LENGTHS)),
     ):
         if value not in known:
             raise UsageError(f"unknown {name} {value!r}; there are: {', '.join(known)}")
@@ -229,7 +229,7 @@ def _figures(row: Row, settings: Settings, site: Site, draws: Draws) -> Article:
     (title,) = writer.forms("form_titles", 1)
     names = [writer.language.word("P", labels) for _ in range(8 + labels.below(10))]
     rows = [f"{name}\t{draws.below(90_000) / 100:.2f}" for name in names]
-    about = WORDS[site.language].ABOUT_FORM.replace("{site}", site.name)
+    about = source(site.language).labels["about_form"].replace("{site}", site.name)
     return Article(site.language, title, tuple((line,) for line in [*rows, f"{about}\t"]))
 
 
