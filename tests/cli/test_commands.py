@@ -295,6 +295,35 @@ def test_a_full_disk_is_one_clear_line_and_leaves_nothing(pages: Path, tmp_path:
     assert list(out.parent.iterdir()) == []
 
 
+def test_what_was_computed_until_the_disk_was_full_is_kept(pages: Path, tmp_path: Path) -> None:
+    def small_files_only() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))  # the report is larger
+
+    def dedup(out: Path, *more: str, full: bool = False) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), *more]
+        limit = small_files_only if full else None
+        return subprocess.run(
+            command, text=True, capture_output=True, check=False, preexec_fn=limit
+        )
+
+    out = tmp_path / "there" / "out"
+    failed = dedup(out, full=True)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[-2:] == [
+        f"neardup: cannot write {out}: File too large",
+        "neardup: what was computed is kept: the same run with --resume continues it",
+    ]
+    verdicts = out.parent / ".out.work" / "verdicts" / "manifest.jsonl"
+    assert verdicts.stat().st_size > 0
+    assert dedup(out, "--resume").returncode == 0
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+    assert dedup(tmp_path / "whole").returncode == 0
+    for name in ("clusters.jsonl", "pairs.jsonl", "report.html"):
+        assert (out / name).exists()
+    for name in ("clusters.jsonl", "pairs.jsonl"):
+        assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
 def test_recluster_writes_another_result(
     pages: Path,
     tmp_path: Path,

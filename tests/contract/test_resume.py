@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +119,33 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, f
     started = time.monotonic()
     subprocess.run(command(pages, whole), check=True, capture_output=True)
     return pages, whole, time.monotonic() - started
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MB; mounting one takes the rights of root."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1M", "none", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk may be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_run_goes_on_when_a_full_disk_has_room_again(
+    disk: Path, undisturbed: tuple[Path, Path, float]
+) -> None:
+    pages, whole, _ = undisturbed
+    out = disk / "out"
+    full = subprocess.run(command(pages, out), text=True, capture_output=True, check=False)
+    assert full.returncode == 1
+    assert f"cannot write {out}: No space left on device" in full.stderr
+    assert "--resume continues it" in full.stderr
+    before = finished_parts(out)
+    assert before
+    subprocess.run(["mount", "-o", "remount,size=200M", str(disk)], check=True)
+    watched = Watched(out)
+    neardup.dedup(str(pages), out, resume=True, progress=watched)
+    assert {name: watched.parts[name] for name in before} == before
+    assert result(out) == result(whole)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from errno import ENOSPC
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError, UsageError
 from neardup.local.run import Silent, Stage
 from neardup.local.work import Parts, read_part, work_folder
 
@@ -83,24 +84,84 @@ def test_a_damaged_part_and_all_after_it_are_computed_again(tmp_path: Path, dama
     assert numbers(Parts(tmp_path / "p", SCHEMA, compressed=True)) == [0, 1, 2, 3]
 
 
-def test_the_folder_is_gone_after_success_and_after_failure(tmp_path: Path) -> None:
-    with work_folder(tmp_path / "out", "run", resume=False, resumable=True) as work:
-        (work / "pages").mkdir()
+def ended(out: Path, run: str, error: BaseException | None, *, resumable: bool = True) -> None:
+    """A run that computes a part and then ends, with an error if there is one."""
     with (
-        pytest.raises(ValueError, match="bad"),
-        work_folder(tmp_path / "out", "run", resume=False, resumable=True),
+        suppress(type(error) if error else KeyboardInterrupt),
+        work_folder(out, run, resume=False, resumable=resumable) as at,
     ):
-        raise ValueError("bad")
+        Parts(at / "left", SCHEMA, compressed=True).fill([1], batch, 1, stage())
+        if error:
+            raise error
+
+
+@pytest.mark.parametrize("error", [None, UsageError("bad"), InputError("bad")])
+def test_the_folder_is_gone_when_it_is_of_no_more_use(
+    tmp_path: Path, error: Exception | None
+) -> None:
+    ended(tmp_path / "out", "run", error)
     assert list(tmp_path.iterdir()) == []
 
 
-def interrupted(out: Path, run: str, *, resumable: bool = True) -> None:
+@pytest.mark.parametrize("error", [OSError(ENOSPC, "full"), MemoryError(), KeyboardInterrupt()])
+def test_a_failure_leaves_what_was_computed(tmp_path: Path, error: BaseException) -> None:
+    ended(tmp_path / "out", "run", error)
+    with work_folder(tmp_path / "out", "run", resume=True, resumable=True) as work:
+        assert numbers(Parts(work / "left", SCHEMA, compressed=True)) == [1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_before_anything_was_computed_leaves_nothing(tmp_path: Path) -> None:
+    with suppress(OSError), work_folder(tmp_path / "out", "run", resume=False, resumable=True):
+        raise OSError(ENOSPC, "full")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("kind", ["link", "folder", "file", "linked lock", "folder with a lock"])
+def test_what_is_not_ours_is_refused_and_left_as_it_is(
+    tmp_path: Path, kind: str, resume: bool
+) -> None:
+    victim, place = tmp_path / "victim", tmp_path / ".out.work"
+    victim.mkdir()
+    (victim / "precious").write_text("still here")
+    if kind == "link":
+        (victim / "lock").write_text("a work folder of neardup\n")
+        place.symlink_to(victim)
+    elif kind == "file":
+        place.write_text("still here")
+    else:
+        place.mkdir()
+        (place / "precious").write_text("still here")
+        if kind == "linked lock":
+            (place / "lock").symlink_to(victim / "precious")
+        elif kind == "folder with a lock":
+            (place / "lock").touch()
     with (
-        suppress(KeyboardInterrupt),
-        work_folder(out, run, resume=False, resumable=resumable) as at,
+        pytest.raises(OutputError, match="no work folder of neardup"),
+        work_folder(tmp_path / "out", "run", resume=resume, resumable=True),
     ):
-        (at / "left").write_text("here")
-        raise KeyboardInterrupt
+        pytest.fail("it was taken for a work folder")
+    assert (victim / "precious").read_text() == "still here"
+    assert (place if kind == "file" else place / "precious").read_text() == "still here"
+
+
+def test_links_inside_a_work_folder_are_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").write_text("still here")
+    ended(tmp_path / "out", "run", KeyboardInterrupt())
+    (tmp_path / ".out.work" / "pages").symlink_to(victim)
+    with work_folder(tmp_path / "out", "run", resume=False, resumable=True) as work:
+        assert not (work / "pages").is_symlink()
+    assert (victim / "precious").read_text() == "still here"
+
+
+def test_a_run_killed_as_it_began_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / ".out.work").mkdir()
+    (tmp_path / ".out.work" / "lock").touch()
+    with work_folder(tmp_path / "out", "run", resume=True, resumable=True) as work:
+        assert work.is_dir()
 
 
 @pytest.mark.parametrize(
@@ -109,13 +170,13 @@ def interrupted(out: Path, run: str, *, resumable: bool = True) -> None:
 def test_only_the_same_run_is_taken_up_and_only_when_asked(
     tmp_path: Path, run: str, resume: bool, found: bool
 ) -> None:
-    interrupted(tmp_path / "out", "a")
+    ended(tmp_path / "out", "a", KeyboardInterrupt())
     with work_folder(tmp_path / "out", run, resume=resume, resumable=True) as work:
         assert (work / "left").exists() == found
 
 
 def test_what_cannot_be_resumed_is_not_kept(tmp_path: Path) -> None:
-    interrupted(tmp_path / "out", "a", resumable=False)
+    ended(tmp_path / "out", "a", KeyboardInterrupt(), resumable=False)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -59,5 +59,6 @@ def run() -> None:
     try:
         app()
     except NeardupError as error:
-        typer.echo(f"neardup: {error}", err=True)
+        for line in (error, *getattr(error, "__notes__", [])):
+            typer.echo(f"neardup: {line}", err=True)
         sys.exit(error.exit_code)

@@ -132,8 +132,11 @@ def writing(what: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or os.strerror(error.errno or 0)
-        raise OutputError(f"cannot write {what}: {reason}") from error
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        refused = OutputError(f"cannot write {what}: {reason}")
+        for note in getattr(error, "__notes__", []):
+            refused.add_note(note)
+        raise refused from error
 
 
 def read_rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:

@@ -2,33 +2,36 @@
 
 Every stage leaves its result as `Parts`: numbered Arrow files and a manifest that names each with
 its checksum. A part is written beside its place and renamed, and only then listed, so a run that
-is killed at any moment leaves whole parts, and `--resume` computes only what is missing.
+fails or is killed at any moment leaves whole parts, and `--resume` computes only what is missing.
 
 What every stage of a run has at hand.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError, UsageError
 from neardup.kernels import key_order
 from neardup.local.run import Stage, Stages, ordered_map
 
 Item = TypeVar("Item")
 
 MANIFEST = "manifest.jsonl"
+LOCK, OURS = "lock", b"a work folder of neardup\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,15 @@ class Parts:
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
         unfinished = path.with_suffix(".unfinished")
-        with (
-            pa.OSFile(str(unfinished), "wb") as sink,
-            pa.ipc.new_file(sink, self.schema, options=self._options) as writer,
-        ):
-            writer.write_batch(batch)
+        try:
+            with (
+                pa.OSFile(str(unfinished), "wb") as sink,
+                pa.ipc.new_file(sink, self.schema, options=self._options) as writer,
+            ):
+                writer.write_batch(batch)
+        except OSError:
+            unfinished.unlink(missing_ok=True)  # on a full disk it takes the room of a whole one
+            raise
         checksum = _checksum(unfinished)
         unfinished.rename(path)
         return Part(number, batch.num_rows, size, checksum)
@@ -135,8 +142,9 @@ class Parts:
             if not whole:
                 break
             listed.append(part)
-        lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed)
-        self._manifest.write_text(lines, encoding="utf-8")
+        lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed).encode()
+        if lines != self._manifest.read_bytes():  # a full disk would not take it back
+            self._manifest.write_bytes(lines)
         return listed
 
 
@@ -193,18 +201,23 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
     """The work folder of a run that writes `out`, beside it; gone when the run is done.
 
     `run` tells what the run is (its inputs and settings): only a folder left by the same run is
-    taken up again. An interrupted run leaves its folder if it is `resumable`; any other end
-    removes it.
+    taken up again. A `resumable` run that is interrupted or fails leaves what it has computed,
+    unless the request or the inputs are wrong: then it would be of no use. A folder that is a
+    link, or that neardup did not make, is refused before anything in it is touched.
     """
     folder = out.parent / f".{out.name}.work"
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder, out):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _opened(folder) as opened, _locked(opened, folder, out):
         left_for_later = False
         try:
-            _take_up(folder, run, resume)
+            _take_up(folder, opened, run, resume)
             yield folder
-        except KeyboardInterrupt:
-            left_for_later = resumable
+        except (UsageError, InputError):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            left_for_later = resumable and _computed(folder)
+            if left_for_later and isinstance(error, Exception):
+                error.add_note("what was computed is kept: the same run with --resume continues it")
             raise
         finally:
             if not left_for_later:
@@ -212,27 +225,71 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
 
 
 @contextmanager
-def _locked(folder: Path, out: Path) -> Iterator[IO[bytes]]:
-    """Two runs at once must not share a work folder."""
-    with (folder / "lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(f"another run is writing {out} now") from None
-        yield lock
+def _opened(folder: Path) -> Iterator[int]:
+    """The folder, made if need be; never what a link in its place leads to."""
+    with suppress(FileExistsError):
+        folder.mkdir(0o700)
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        raise _not_ours(folder) from None
+    try:
+        if os.fstat(opened).st_uid != os.geteuid():
+            raise _not_ours(folder)
+        yield opened
+    finally:
+        os.close(opened)
 
 
-def _take_up(folder: Path, run: str, resume: bool) -> None:
+def _not_ours(folder: Path) -> OutputError:
+    return OutputError(
+        f"{folder} is in the way and is no work folder of neardup; remove it or use another --out"
+    )
+
+
+@contextmanager
+def _locked(opened: int, folder: Path, out: Path) -> Iterator[None]:
+    """Two runs at once must not share a work folder. The lock also says whose folder it is."""
+    only = set(os.listdir(opened)) <= {LOCK}  # as a run leaves it that is killed as it begins
+    options = os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if only else 0)
+    try:
+        lock = os.open(LOCK, options, 0o600, dir_fd=opened)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
+            raise
+        raise _not_ours(folder) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.pread(lock, len(OURS) + 1, 0) != OURS:
+            if not only or os.fstat(lock).st_size:
+                raise _not_ours(folder)
+            os.pwrite(lock, OURS, 0)
+        yield
+    except BlockingIOError:
+        raise OutputError(f"another run is writing {out} now") from None
+    finally:
+        os.close(lock)
+
+
+def _take_up(folder: Path, opened: int, run: str, resume: bool) -> None:
     """Keep what the same run has left, if it is to be resumed; otherwise start afresh."""
     label = folder / "run.json"
     if resume and label.exists() and label.read_text("utf-8") == run:
         return
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            shutil.rmtree(entry)
-        elif entry.name != "lock":
-            entry.unlink()
+    with os.scandir(opened) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.name, dir_fd=opened)
+            elif entry.name != LOCK:
+                os.unlink(entry.name, dir_fd=opened)
     label.write_text(run, encoding="utf-8")
+
+
+def _computed(folder: Path) -> bool:
+    """Whether any stage has left a part."""
+    return any(manifest.stat().st_size for manifest in folder.glob(f"*/{MANIFEST}"))
 
 
 @dataclass(frozen=True)

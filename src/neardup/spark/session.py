@@ -185,8 +185,12 @@ def work_folder(spark: SparkSession, out: str, stages: Stages) -> Iterator[Work]
     storage = Storage(spark, out)
     parent, _, name = out.rstrip("/").rpartition("/")
     folder = f"{parent}/.{name}.work" if parent or out.startswith("/") else f".{name}.work"
+    mark = f"{folder}/neardup-work"
+    if storage.exists(folder) and not (storage.is_empty(folder) or storage.exists(mark)):
+        raise OutputError(f"{folder} is in the way and is no work folder of neardup; remove it")
     storage.delete(folder)
     storage.make(folder)
+    storage.write_text(mark, "a work folder of neardup\n")
     try:
         yield Work(spark, folder, storage, stages)
     finally:
