@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.model import RawPage, Skip
@@ -63,13 +64,21 @@ def raw_batch(pages: Sequence[RawPage]) -> pa.RecordBatch:
         _strings([page.url for page in pages]),
         _strings([page.title for page in pages]),
         pa.array([page.time for page in pages], RAW.field("time").type),
-        pa.array([page.body for page in pages], pa.large_binary()),
+        _bodies([page.body for page in pages]),
         pa.array([page.is_html for page in pages], pa.bool_()),
         _strings([page.charset for page in pages]),
         _strings([page.source.path for page in pages]),
         pa.array([page.source.record for page in pages], pa.int64()),
     ]
     return pa.record_batch(columns, schema=RAW)
+
+
+def _bodies(bodies: list[bytes]) -> pa.Array:
+    """The bodies as one column, copied once; a builder that grows takes twice as long."""
+    ends = np.zeros(len(bodies) + 1, np.int64)
+    np.cumsum([len(body) for body in bodies], out=ends[1:])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(bodies))]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(bodies), buffers)
 
 
 def _strings(values: list[str]) -> pa.Array:
