@@ -62,9 +62,9 @@ def dedup(
     `method` is a name, a class, an instance or `module:Class`; `view` says which text of a page
     counts (whole, main or own; by default what suits the method). `against` names the result of an
     earlier run: the new pages are clustered with its pages, which are not read again, and its
-    clusters keep their names. `memory` is in bytes. When this fails (on a full disk, say), is killed
-    or interrupted, the same call with `resume` continues where it stopped; only a wrong request or
-    wrong inputs leave nothing behind.
+    clusters keep their names. `memory` is in bytes. When this fails (on a full disk, say), is
+    killed or interrupted, the same call with `resume` continues where it stopped; only a wrong
+    request or wrong inputs leave nothing behind.
 
         result = neardup.dedup("crawl.warc.gz", "result")
         print(result.summary["counts"]["duplicates"])
