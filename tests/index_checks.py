@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 
 from neardup.arrays import decompress
-from neardup.index import Index
+from neardup.index import Index, candidates
 from neardup.index.candidates import keys_of
-from neardup.rules.candidates import HOT
 from neardup.stores.session import Session
 
 
@@ -34,11 +33,14 @@ def _check(index: Index, session: Session) -> set[str]:
         assert sorted(session.content("texts", numbers)) == numbers
         assert _counted(session, "texts") == len(numbers)
     batch = decompress(index.method.feature_schema, [features[number] for number in numbers])
-    expected = set(keys_of(index.method, batch, np.array(numbers, np.int64)).entries())
+    digests = np.array([row.digest for row in rows], np.int64)
+    keys = keys_of(index.method, batch, np.array(numbers, np.int64), digests)
+    expected = set(keys.entries())
     stored = set(map(tuple, session.select("SELECT key, number FROM keys")))
     assert stored <= expected
     pages_of = Counter(key for key, _ in expected)
-    assert all(pages_of[key] > HOT for key, _ in expected - stored)  # of a hot key some are let go
+    hot = candidates.HOT  # type: ignore[attr-defined]  # as tests have set it
+    assert all(pages_of[key] > hot for key, _ in expected - stored)  # of a hot key some are let go
     known = set(numbers)
     for a, b in session.select("SELECT a, b FROM edges"):
         assert a in known

@@ -365,7 +365,7 @@ def test_methods_that_compare_with_all_have_a_limit() -> None:
         assert len(index) == 5
 
 
-def test_a_great_cluster_takes_new_members(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_cluster_takes_new_members(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "MOST_PAGES", 4)
     copies = [
         html_page(html("ferry"), id=f"copy{n}", url=f"http://h{n}.example/") for n in range(12)
@@ -480,14 +480,14 @@ def test_parsed_pages(index: Index, tmp_path: Path) -> None:
 
 def test_looking(index: Index) -> None:
     index.add_many(samples().values())
-    greatest, second = index.list_clusters()
-    assert (greatest.size, greatest.kept, second.size) == (3, "a1", 2)
-    assert [each.name for each in index.list_clusters(host="c.example")] == [greatest.name]
-    assert [each.name for each in index.list_clusters(search="FERRY")] == [greatest.name]
+    largeest, second = index.list_clusters()
+    assert (largeest.size, largeest.kept, second.size) == (3, "a1", 2)
+    assert [each.name for each in index.list_clusters(host="c.example")] == [largeest.name]
+    assert [each.name for each in index.list_clusters(search="FERRY")] == [largeest.name]
     assert index.list_clusters(search="%") == []
     assert len(index.list_clusters(smallest=1, most=2, skip=2)) == 2
     assert index.list_clusters(since=datetime(2999, 1, 1, tzinfo=UTC)) == []
-    assert [page.id for page in index.members(greatest.name)] == ["a1", "a2", "a3"]
+    assert [page.id for page in index.members(largeest.name)] == ["a1", "a2", "a3"]
     stats = index.stats()
     assert (stats.pages, stats.clusters, stats.duplicates, stats.undecided) == (7, 4, 3, 1)
     assert index.explain("a1", "a2").relation is Relation.SAME

@@ -6,6 +6,8 @@ import random
 import time
 from collections.abc import Sequence
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, html_page
 from neardup.index import candidates, components
+from neardup.methods.minhash import Minhash
+from neardup.schemas import KEYS
 
 METHODS = ["own-text", "exact", "simhash", "minhash"]
 MANY = 20_000
@@ -120,3 +124,23 @@ def test_many_copies_at_linear_cost(method: str) -> None:
         assert min(seconds[-3:]) < 2 * min(seconds[1:4]), (
             "the cost of a page grows with the cluster"
         )
+
+
+def test_a_copy_is_found_although_all_its_keys_are_hot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other pages have taken its place under every key that the method gives it."""
+
+    def one_key_for_all(self: Minhash, features: pa.RecordBatch) -> pa.RecordBatch:
+        rows = np.arange(features.num_rows)
+        return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
+
+    monkeypatch.setattr(Minhash, "keys", one_key_for_all)
+    monkeypatch.setattr(candidates, "HOT", 8)
+    monkeypatch.setattr(candidates, "REACH", 2)
+    pages = [near_copy(number, family=number, edit=0) for number in range(30)]
+    with Index.open("memory://", "minhash") as index:
+        index.add_many(pages)
+        assert len(groups(index)) == len(pages)
+        check_whole(index)
+        for number in range(0, 30, 7):
+            copy = html_page(pages[number].body, id="copy", url="http://copy.example/")
+            assert index.query(copy).of == pages[number].id

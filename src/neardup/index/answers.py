@@ -1,6 +1,6 @@
-"""What the index says: frozen records for people and programs.
+"""What the index answers: frozen records for people and programs.
 
-From a plan, or from what is stored, to what is told of a page.
+`planned_answers` makes them from the plan of a batch, `stored_answers` from what is stored.
 """
 
 from __future__ import annotations
@@ -145,10 +145,13 @@ def planned_answers(
                 edges_of[end].append(edge)
     missing = {end for edge in plan.edges for end in (edge.a, edge.b)} - plan.rows.keys()
     rows = {**session.pages(sorted(missing)), **plan.rows}
+    cluster_of = {number: clusters.get(number, row.cluster) for number, row in rows.items()}
     matches = []
     for number in plan.fresh:
-        row = rows[number]._replace(cluster=clusters.get(number, rows[number].cluster))
-        matches.append(_match(method, row, group_of[number], edges_of[number]))
+        row = rows[number]._replace(cluster=cluster_of[number])
+        beside = {_other(edge, number) for edge in edges_of[number]}
+        members = {each for each in beside if cluster_of[each] == row.cluster != NONE}
+        matches.append(_match(method, row, members.union(group_of[number]), edges_of[number]))
     return _answers(matches, rows, features, plan.evidence)
 
 

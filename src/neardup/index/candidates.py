@@ -86,12 +86,19 @@ def is_exhaustive(method: Method) -> bool:
     return isinstance(source, OwnSearch) and source.exhaustive
 
 
-def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
-    """The keys by page number; none for a method whose pages are compared with all."""
+def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows, digests: Rows) -> Keys:
+    """The keys by page number; none for a method whose pages are compared with all.
+
+    A page that has keys also has its digest as one: under the method's keys, if all of them are
+    hot, other pages may have taken its place, but a byte-identical copy still finds it.
+    """
     if is_exhaustive(method):
         return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
-    found = method.keys(features)
-    keys, pages = found["key"].to_numpy().view(np.int64), numbers[found["row"].to_numpy()]
+    batch = method.keys(features)
+    rows = batch["row"].to_numpy()
+    with_keys = np.unique(rows)
+    keys = np.concatenate([batch["key"].to_numpy().view(np.int64), digests[with_keys]])
+    pages = numbers[np.concatenate([rows, with_keys])]
     order = np.lexsort((pages, keys))
     keys, pages = keys[order], pages[order]
     new = np.ones(keys.size, bool)

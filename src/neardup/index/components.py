@@ -13,7 +13,7 @@ from functools import cached_property
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
-MOST_PAGES = 200  # in a component that is clustered anew; a greater one is great
+MOST_PAGES = 200  # in a component that is clustered anew; a larger one counts as large
 
 Pairs = set[tuple[int, int]]
 
@@ -72,23 +72,23 @@ class Graph:
 
 @dataclass
 class Component:
-    """Pages that verified pairs connect. Of a great one, not all pages and pairs are known."""
+    """Pages that verified pairs connect. Of a large one, not all pages and pairs are known."""
 
     pages: set[int]
     edges: dict[tuple[int, int], Edge] = field(default_factory=dict)
-    great: bool = False
+    large: bool = False
 
-    def would_be_great(self, others: Sequence[Component]) -> bool:
-        """Whether this component is great together with others."""
+    def would_be_large(self, others: Sequence[Component]) -> bool:
+        """Whether this component is large together with others."""
         return len(self.pages) + sum(len(each.pages) for each in others) > MOST_PAGES or any(
-            each.great for each in (self, *others)
+            each.large for each in (self, *others)
         )
 
     def absorb(self, other: Component) -> None:
         """Take over all that another component has."""
         self.pages |= other.pages
         self.edges |= other.edges
-        self.great |= other.great
+        self.large |= other.large
 
 
 class Components:
@@ -98,10 +98,10 @@ class Components:
     is explored with it.
     """
 
-    def __init__(self, graph: Graph, great: Set[int], without: Set[int] = frozenset()) -> None:
-        """`great` are pages of clusters known to be great; those in `without` are left out."""
+    def __init__(self, graph: Graph, large: Set[int], without: Set[int] = frozenset()) -> None:
+        """`large` are pages of clusters known to be large; those in `without` are left out."""
         self._graph = graph
-        self._great = great
+        self._large = large
         self._without = without
         self._of: dict[int, Component] = {}
 
@@ -117,7 +117,7 @@ class Components:
         frontier = set(seeds) - self._of.keys()
         for page in frontier:
             self.enter(page)
-        while frontier := {page for page in frontier if not self._of[page].great}:
+        while frontier := {page for page in frontier if not self._of[page].large}:
             reached: set[int] = set()
             for edge in self._graph.edges(frontier):
                 if {edge.a, edge.b} & self._without:
@@ -139,20 +139,20 @@ class Components:
             one.absorb(other)
             self._of.update(dict.fromkeys(other.pages, one))
         one.edges[edge.a, edge.b] = edge
-        one.great |= len(one.pages) > MOST_PAGES
+        one.large |= len(one.pages) > MOST_PAGES
         return one
 
     def enter(self, page: int) -> Component:
         """A page that no pair connects, so far."""
-        self._of[page] = Component({page}, great=page in self._great)
+        self._of[page] = Component({page}, large=page in self._large)
         return self._of[page]
 
 
-def in_great_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
-    """The pages whose cluster alone makes their component great: it need not be explored."""
+def in_large_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
+    """The pages whose cluster alone makes their component large: it need not be explored."""
     clusters = sorted({row.cluster for row in rows.values() if row.cluster})
-    great = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
-    return {number for number, row in rows.items() if row.cluster in great}
+    large = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
+    return {number for number, row in rows.items() if row.cluster in large}
 
 
 def said_of(session: Session, changed: Mapping[int, PageRow]) -> Said:

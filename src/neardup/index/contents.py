@@ -1,6 +1,5 @@
-"""Looking into the index: pages, clusters, their history, and counts.
-
-What the review pages ask beside the index's own verbs: counts over time and by host, and why.
+"""Reading the index: pages, clusters and their history; counts in total, by day and by host; and
+why a page is in its cluster.
 """
 
 from __future__ import annotations

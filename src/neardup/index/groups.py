@@ -3,7 +3,7 @@
 A component of up to `MOST_PAGES` pages is clustered anew: the result is a function of its pages
 and pairs, so neither their order nor the batches they came in matter.
 
-In a great component (a mirror, a crawl trap) that would cost more with each page. There, pages
+In a large component (a mirror, a crawl trap) that would cost more with each page. There, pages
 that arrive are placed one after another, in the order of arrival: each joins the cluster of its
 most similar neighbour among the pages before it, whether that one is stored or came in the same
 batch. So the batches do not matter there either. A page is never merged through a chain: where
@@ -25,7 +25,7 @@ from neardup.index.components import (
     Components,
     Graph,
     Said,
-    in_great_clusters,
+    in_large_clusters,
     said_of,
 )
 from neardup.kernels.grouping import connected_components
@@ -52,7 +52,7 @@ def group_pages(
 
     `edges` are the pairs of the changed pages. The stored pairs of pages in `void` do not hold
     any more; pages in `gone` are removed. The rows of all pages in the groups come along. Pages of
-    great components that were stored before, and are not in `changed`, stay where they are.
+    large components that were stored before, and are not in `changed`, stay where they are.
     """
     old = session.edges(sorted(void)) if void else []
     seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
@@ -60,14 +60,14 @@ def group_pages(
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     joins = frozenset(str(relation) for relation in method.joins)
     graph = Graph(session, joins, edges, void, said_of(session, changed))
-    great = in_great_clusters(session, rows)
-    components = Components(graph, great)
+    large = in_large_clusters(session, rows)
+    components = Components(graph, large)
     components.explore(seeds)
     grouping = _Grouping(method, session, graph, rows, judge)
-    grouping.cluster_anew([each for each in components.every() if not each.great])
-    arriving = [page for page in sorted(changed.keys() - void) if components[page].great]
+    grouping.cluster_anew([each for each in components.every() if not each.large])
+    arriving = [page for page in sorted(changed.keys() - void) if components[page].large]
     if arriving:
-        _place_in_order(grouping, arriving, great, gone)
+        _place_in_order(grouping, arriving, large, gone)
     return grouping.groups, {page: rows[page] for group in grouping.groups for page in group}
 
 
@@ -113,12 +113,12 @@ class _Grouping:
 
 
 def _place_in_order(
-    grouping: _Grouping, arriving: Sequence[int], great: set[int], gone: set[int]
+    grouping: _Grouping, arriving: Sequence[int], large: set[int], gone: set[int]
 ) -> None:
-    """Place the pages that arrive in great components, each as if it came alone.
+    """Place the pages that arrive in large components, each as if it came alone.
 
     Coming alone, a page of a component that is still small would have it clustered anew. Here
-    that is done once, at the last moment: when the component becomes part of a great one.
+    that is done once, at the last moment: when the component becomes part of a large one.
     """
     new = set(arriving)
     edges_of: dict[int, list[Edge]] = {page: [] for page in arriving}  # with pages before it
@@ -126,14 +126,14 @@ def _place_in_order(
         edges_of[max({edge.a, edge.b} & new)].append(edge)
     ends = {end for edges in edges_of.values() for edge in edges for end in (edge.a, edge.b)}
     grouping.rows |= grouping.session.pages(sorted(ends - grouping.rows.keys()))
-    components = Components(grouping.graph, great, without=new)
+    components = Components(grouping.graph, large, without=new)
     components.explore(ends - new)
-    places = _GreatClusters(grouping, new, gone)
+    places = _LargeClusters(grouping, new, gone)
     places.judge_likely_pairs(edges_of)
     for page, edges in edges_of.items():
         component = components.enter(page)
         beside = list({id(c): c for c in (components[_other(e, page)] for e in edges)}.values())
-        if component.would_be_great(beside):
+        if component.would_be_large(beside):
             unsettled = [each for each in beside if each.pages & new - grouping.group_of.keys()]
             if unsettled:
                 grouping.cluster_anew(unsettled)
@@ -142,8 +142,8 @@ def _place_in_order(
             components.join(edge)
 
 
-class _GreatClusters:
-    """Finds the cluster that a page joins in a great component."""
+class _LargeClusters:
+    """Finds the cluster that a page joins in a large component."""
 
     def __init__(self, grouping: _Grouping, arriving: set[int], gone: set[int]) -> None:
         self._grouping = grouping
@@ -199,9 +199,10 @@ class _GreatClusters:
 
     def _first(self, page: int) -> int:
         """The first page of the cluster that a page is in; itself for one that is in none yet."""
-        if page in self._grouping.group_of:
-            return self._grouping.group_of[page][0]
-        return page if page in self._arriving else self._first_stored(page) or page
+        group_of = self._grouping.group_of
+        if page not in group_of and page not in self._arriving:
+            page = self._first_stored(page) or page
+        return group_of[page][0] if page in group_of else page
 
     def _first_stored(self, page: int) -> int | None:
         """The first page that is in the cluster of a stored page and stays there."""

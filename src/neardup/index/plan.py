@@ -1,9 +1,8 @@
-"""What a batch of pages would change in the index: the whole of it, and nothing is written.
+"""What a batch of pages changes in the index.
 
-`query` looks at the plan, `add` carries it out; so both give the same answer. `make_plan` reads as
-the algorithm.
-
-Carrying out a plan: everything a batch of pages changes, written at once.
+`make_plan`, which reads as the algorithm, computes all of it and writes nothing; `apply_plan`
+writes it at once. `query` stops after the first step and `add` goes on to the second, so both give
+the same answer.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def make_plan(
     surveyed, counted = _survey(method, session, sites, batch, stale)
     numbers = np.array([*fresh, *stale], np.int64)
     features = method.describe(batch, surveyed)
-    keys = keys_of(method, features, numbers)
+    keys = keys_of(method, features, numbers, batch["digest"].to_numpy().view(np.int64))
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
     )
@@ -336,7 +335,9 @@ def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> No
         return
     features = session.content("features", numbers)
     old = decompress(method.feature_schema, list(features.values()))
-    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
+    rows = session.pages(list(features))
+    digests = np.array([rows[number].digest for number in features], np.int64)
+    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64), digests).entries())
 
 
 def _put_content(

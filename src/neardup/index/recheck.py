@@ -122,7 +122,8 @@ def _write_features(
         session.replace_content(
             "features", list(zip(numbers.tolist(), compress_rows(batch), strict=True))
         )
-        session.put_keys(keys_of(method, batch, numbers).entries())
+        digests = np.array([rows[page].digest for page in pages.tolist()], np.int64)
+        session.put_keys(keys_of(method, batch, numbers, digests).entries())
         sisters, decidable = host_groups(method, batch), method.decidable(batch).to_pylist()
         for page, sister, enough in zip(pages.tolist(), sisters, decidable, strict=True):
             fresh[page] = rows[page]._replace(sister=sister, decidable=enough)

@@ -92,7 +92,7 @@ def _make_tables(connection: Connection, types: dict[str, str]) -> None:
         connection.run(statement.format(**types))
 
 
-# The first page of a cluster is looked up for every page that joins a great one.
+# The first page of a cluster is looked up for every page that joins a large one.
 VERSION_2 = (
     "DROP INDEX pages_by_cluster",
     "CREATE INDEX pages_by_cluster ON pages (cluster, number)",

@@ -73,7 +73,7 @@ class Session:
     def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
         """The page of each cluster that came first, those in `without` aside.
 
-        A great cluster is not read for it.
+        A large cluster is not read for it.
         """
         first = "SELECT min(number) FROM pages WHERE pages.cluster = clusters.cluster"
         if without:
