@@ -254,6 +254,7 @@ def piped(store: str) -> Iterator[Piped]:
     made.process.communicate()
 
 
+@pytest.mark.slow
 def test_a_crawler_that_waits_for_each_answer_gets_it(piped: Piped) -> None:
     first = piped.ask(url="http://a.example/1", html=long_html("harbour"))
     second = piped.ask(url="http://b.example/1", html=long_html("harbour", edited=True))
@@ -266,6 +267,7 @@ def test_a_crawler_that_waits_for_each_answer_gets_it(piped: Piped) -> None:
     assert "3 pages: 2 new, 1 duplicates" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_is_in(piped: Piped, store: str) -> None:
     piped.ask(url="http://a.example/1", html=long_html("harbour"))
     os.kill(piped.process.pid, signal.SIGINT)
@@ -278,6 +280,7 @@ def test_ctrl_c_leaves_what_is_in(piped: Piped, store: str) -> None:
         assert index.page("http://a.example/1") is not None
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_disaster(pages: Path, store: str) -> None:
     command = f"{sys.executable} -m neardup check {pages} --store {store} --json | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -285,6 +288,7 @@ def test_a_reader_that_leaves_early_is_no_disaster(pages: Path, store: str) -> N
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_standard_input_and_files_together(pages: Path, store: str) -> None:
     record = json.dumps({"id": "late", "url": "http://z.example/", "html": html("bridge")})
     done = subprocess.run(
@@ -299,6 +303,7 @@ def test_standard_input_and_files_together(pages: Path, store: str) -> None:
     assert told[-1]["of"] == "c1"
 
 
+@pytest.mark.slow
 def test_on_a_terminal_there_are_headings_and_colours_and_no_bar(pages: Path, store: str) -> None:
     import pty
 

@@ -243,6 +243,7 @@ def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     assert told.startswith("neardup ")
 
 
+@pytest.mark.slow
 def test_standard_input_and_markup_in_ids(tmp_path: Path) -> None:
     records = [{"id": f"[red]{n}[/red]", "html": html("ferry")} for n in range(2)]
     lines = "\n".join(map(json.dumps, records))
@@ -253,6 +254,7 @@ def test_standard_input_and_markup_in_ids(tmp_path: Path) -> None:
     assert first["id"] == "[red]0[/red]"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "neardup", "dedup", "-", "--out", str(tmp_path / "out")]
     process = subprocess.Popen(
@@ -274,6 +276,7 @@ def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_clear_line_and_leaves_nothing(pages: Path, tmp_path: Path) -> None:
     """A limit on the size of files stands in for the disk: the system refuses the write."""
 

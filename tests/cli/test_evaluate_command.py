@@ -31,6 +31,7 @@ def labelled(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_sets_are_measured_and_written(labelled: Path, tmp_path: Path) -> None:
     write_set(tmp_path / "made", 60, 1, length="short", workers=1)
     out = tmp_path / "out"
@@ -51,6 +52,7 @@ def test_sets_are_measured_and_written(labelled: Path, tmp_path: Path) -> None:
     assert not (out / "runs").exists()
 
 
+@pytest.mark.slow
 def test_labelled_pairs_are_a_truth_too(labelled: Path, tmp_path: Path) -> None:
     (labelled / "truth.csv").write_text("a,b,grade\na1,a2,3\na1,c1,0\nb1,b2,2\nb1,c1,1\n")
     out = tmp_path / "out"

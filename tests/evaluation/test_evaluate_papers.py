@@ -41,6 +41,7 @@ def test_less_precision_and_more_seconds_fall_short() -> None:
     assert _falls_short("recall", 0.1, {"error": "no"})
 
 
+@pytest.mark.slow
 def test_an_experiment_is_run_and_set_beside_the_paper(tmp_path: Path) -> None:
     (tmp_path / ".papers" / "left").mkdir(parents=True)  # by a run that was killed
     rows = reproduce(["word-table"], tmp_path, fraction=0.3)

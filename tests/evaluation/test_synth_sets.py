@@ -184,6 +184,7 @@ def test_parts_of_an_article_are_articles_of_their_own_on_two_sites() -> None:
         assert {first["kind"], second["kind"]} == {"original", "paginated"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "warc"])
 def test_the_number_of_workers_does_not_show(form: str, tmp_path: Path) -> None:
     for workers in (1, 2):
