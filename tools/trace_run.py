@@ -1,8 +1,8 @@
 """Which source files and functions a run goes through: `make trace`.
 
 Runs `neardup dedup` on the bundled pages with a profile function on every thread, and prints each
-file of neardup in which any Python code ran, with the functions called. A module body counts: who
-reads a run has to know about a file that is only imported, too. Compiled kernels are not seen.
+source file of neardup whose functions ran, with the functions, and then the files that were only
+imported. Compiled kernels are not seen.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ class Trace:
             functions.add(code.co_qualname)
 
     def print(self) -> None:
-        """Each file with its functions, then the totals."""
-        for file, functions in sorted(self.functions.items()):
-            print(f"{file}: {', '.join(sorted(functions)) or 'module body only'}")
-        called = sum(map(len, self.functions.values()))
+        """Each file with its functions, the files that were only imported, and the totals."""
+        sources = {file: called for file, called in self.functions.items() if file.endswith(".py")}
+        walked = {file: called for file, called in sorted(sources.items()) if called}
+        for file, called in walked.items():
+            print(f"{file}: {', '.join(sorted(called))}")
+        print(f"\nonly imported: {', '.join(sorted(sources.keys() - walked.keys()))}")
+        functions = sum(map(len, walked.values()))
         everything = len(list(Path(self.package).rglob("*.py")))
-        print(f"\n{len(self.functions)} of {everything} files, {called} functions")
+        print(f"\n{len(walked)} of {everything} files, {functions} functions")
 
 
 def main() -> None:
