@@ -29,7 +29,7 @@ from neardup.pages import Limits, read, read_records
 from neardup.pages.raw import raw_batch
 from neardup.pages.writers import writer_for
 from neardup.report import write_report
-from neardup.rules.keeping import policy_order
+from neardup.rules.keeping import DEFAULT_POLICY, policy_order
 from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
 
@@ -44,7 +44,7 @@ def dedup(
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     view: str | None = None,
-    keep: str = "longest",
+    keep: str = DEFAULT_POLICY,
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
     write_kept: str | Path | None = None,

@@ -47,7 +47,7 @@ def test_help_shows_the_defaults(
 ) -> None:
     """Unescaped, [default: ...] would be markup to rich, and vanish."""
     _, out, _ = neardup(capsys, monkeypatch, "dedup", "--help")
-    for default in ("own-text", "longest", "4GB", "all cores"):
+    for default in ("own-text", "original", "4GB", "all cores"):
         assert f"[default: {default}]" in out
 
 

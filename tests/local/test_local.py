@@ -18,8 +18,8 @@ from sample_pages import html, sample_records, write_jsonl
 
 
 def dedup(*arguments: Any, **options: Any) -> Result:
-    """What is tested here is the run, so the method is the one whose answers are plain to see."""
-    return dedup_by_default(*arguments, **{"method": "exact", **options})
+    """What is tested here is the run, so method and policy are plain to see through."""
+    return dedup_by_default(*arguments, **{"method": "exact", "keep": "longest", **options})
 
 
 FILES = ["clusters", "pairs", "rejected", "skipped"]
@@ -115,12 +115,52 @@ def test_parquet_holds_the_same_rows(pages: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "kept"), [("longest", "b1"), ("oldest", "b2"), ("newest", "b1"), ("first", "b1")]
+    ("keep", "kept"),
+    [("original", "b2"), ("longest", "b1"), ("oldest", "b2"), ("newest", "b1"), ("first", "b1")],
 )
 def test_the_keep_policy_is_followed(pages: Path, tmp_path: Path, keep: str, kept: str) -> None:
     result = dedup(str(pages), tmp_path / "out", keep=keep)
     assert kept in result.kept()
     assert len(result.kept()) == 4
+
+
+SPAM = "".join(f"<p>Cheap watches at shop {n}.example, order today!</p>" for n in range(3))
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("method", ["own-text", "minhash"])
+def test_a_copy_with_some_lines_of_spam_is_not_kept(
+    tmp_path: Path, method: str, copies: int
+) -> None:
+    story = "".join(f"<p>{words}</p>" for words in varied_sentences(60))
+    records = [{"id": f"copy{n}", "html": story} for n in range(copies)]
+    records.append({"id": "a-spam", "html": story + SPAM})
+    pages = write_jsonl(tmp_path / "pages.jsonl", records)
+    spam, original = ({"a-spam"}, {"copy0"})
+    assert set(dedup(str(pages), tmp_path / "a", method=method, keep="longest").kept()) == spam
+    assert set(dedup_by_default(str(pages), tmp_path / "b", method=method).kept()) == original
+
+
+def test_a_time_that_a_page_states_does_not_make_it_the_original(tmp_path: Path) -> None:
+    story = "".join(f"<p>{words}</p>" for words in varied_sentences(30))
+    claim = '<meta property="article:published_time" content="2001-01-01T00:00:00Z">'
+    records = [
+        {"id": "a", "html": claim + story},
+        {"id": "b", "html": story, "time": "2024-05-02T00:00:00Z"},
+        {"id": "c", "html": story, "time": "2024-05-01T00:00:00Z"},
+    ]
+    pages = write_jsonl(tmp_path / "pages.jsonl", records)
+    assert set(dedup(str(pages), tmp_path / "a", keep="oldest").kept()) == {"a"}
+    assert set(dedup_by_default(str(pages), tmp_path / "b", method="exact").kept()) == {"c"}
+    more = write_jsonl(tmp_path / "more.jsonl", [{**records[1], "id": "d", "time": "2023-01-01"}])
+    later = dedup_by_default(str(more), tmp_path / "c", method="exact", against=tmp_path / "b")
+    assert set(later.kept()) == {"d"}
+
+
+def varied_sentences(count: int) -> list[str]:
+    chance = random.Random(4)
+    words = ["harbour", "ferry", "council", "winter", "letter", "bridge", "market", "quiet"]
+    return [" ".join(chance.choices(words, k=9)).capitalize() + "." for _ in range(count)]
 
 
 def test_kept_pages_are_written_as_they_came(tmp_path: Path) -> None:

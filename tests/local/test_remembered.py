@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.local import prior
-from neardup.local.corpus import PAGE_COLUMNS, Corpus, with_lengths
+from neardup.local.corpus import CARRIED, Corpus, with_derived
 from neardup.local.features import Features
 from neardup.local.prior import read_features, write_pages
 from page_batches import page_batch
@@ -34,8 +34,8 @@ def row(page: int) -> dict[str, object]:
 
 
 def corpus() -> Corpus:
-    pages = with_lengths(page_batch(["text"] * COUNT, id=[f"p{n}" for n in range(COUNT)]))
-    table = pa.Table.from_batches([pages.select([*PAGE_COLUMNS, "length"])])
+    pages = with_derived(page_batch(["text"] * COUNT, id=[f"p{n}" for n in range(COUNT)]))
+    table = pa.Table.from_batches([pages.select(CARRIED)])
     return Corpus(pages["id"], table, [])
 
 

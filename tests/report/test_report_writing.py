@@ -89,7 +89,7 @@ def test_the_engine_alone_writes_no_report(tmp_path: Path) -> None:
     assert not (result.folder / "report.html").exists()
 
 
-def test_when_the_report_fails_nothing_is_left_behind(
+def test_when_the_report_fails_there_is_no_result_and_the_run_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -99,7 +99,10 @@ def test_when_the_report_fails_nothing_is_left_behind(
     source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
     with pytest.raises(RuntimeError, match="no report"):
         dedup(str(source), tmp_path / "out", method="exact")
-    assert [path.name for path in tmp_path.iterdir()] == ["pages.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "pages.jsonl"]
+    monkeypatch.undo()
+    dedup(str(source), tmp_path / "out", method="exact", resume=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pages.jsonl"]
 
 
 def test_pages_without_duplicates_make_a_report_too(tmp_path: Path) -> None:

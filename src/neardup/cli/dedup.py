@@ -20,7 +20,7 @@ DEFAULTS: Mapping[str, object] = {
     "method": "own-text",
     "preset": "default",
     "view": None,
-    "keep": "longest",
+    "keep": "original",
     "contained": False,
     "format": "jsonl",
     "workers": None,
@@ -59,8 +59,8 @@ def dedup(
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Which page of each cluster to keep: longest, first (smallest id), newest, "
-            "oldest or canonical. \\[default: longest]"
+            help="Which page of each cluster to keep: original (the one the others come from), "
+            "longest, first (smallest id), newest, oldest or canonical. \\[default: original]"
         ),
     ] = None,
     contained: Annotated[

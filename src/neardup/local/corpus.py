@@ -36,11 +36,17 @@ STORED_AT_ONCE = 1_000
 TEXT_AT_ONCE = 2 * 1024**2  # characters, about; a worker holds some ten times that
 
 NO_PAGE = -1  # in place of the page number of a record that became no page
-# What stays in memory of each page, beside the number of characters of its text.
+# What stays in memory of each page, beside what is derived from its record.
 PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
-LENGTH = pa.field("length", pa.int64())
-SPILLED = pa.schema([*PAGES, LENGTH])
-IDENTITY = ["id", "again", "digest", *PAGE_COLUMNS, "length"]
+DERIVED = pa.schema(
+    [
+        pa.field("length", pa.int64()),  # characters of text
+        pa.field("observed", pa.bool_()),  # the time is the record's; the page did not state it
+    ]
+)
+SPILLED = pa.schema([*PAGES, *DERIVED])
+CARRIED = [*PAGE_COLUMNS, *DERIVED.names]
+IDENTITY = ["id", "again", "digest", *CARRIED]
 
 Numbers = NDArray[np.int64]
 
@@ -64,7 +70,7 @@ class Corpus:
     """Pages, in the order of their ids."""
 
     ids: pa.Array
-    pages: pa.Table  # PAGE_COLUMNS and length
+    pages: pa.Table  # CARRIED
     parts: Sequence[TextPart]  # in any order; pages of an earlier result have no text here
     skips: Sequence[Skip] = ()  # the records that became no page
 
@@ -86,7 +92,7 @@ class Corpus:
                 raise InputError(_nothing_read(inputs, skips))
             identities = settle_identities(records)
             stage.advance(records.num_rows)
-        pages = records.take(pa.array(identities.rows)).select([*PAGE_COLUMNS, "length"])
+        pages = records.take(pa.array(identities.rows)).select(CARRIED)
         numbers = np.full(records.num_rows, NO_PAGE)
         numbers[identities.rows] = np.arange(identities.rows.size)
         return cls(identities.ids, pages, _on_disk(parts, numbers), [*skips, *identities.skips])
@@ -97,14 +103,15 @@ class Corpus:
         order = pc.array_sort_indices(pages["id"])
         numbers = np.empty(len(order), np.int64)
         numbers[order.to_numpy()] = np.arange(len(order))
-        kept = pa.Table.from_batches([with_lengths(pages).take(order)])
-        columns = kept.select([*PAGE_COLUMNS, "length"])
-        return cls(pages["id"].take(order), columns, [TextPart(pages, numbers)])
+        kept = pa.Table.from_batches([with_derived(pages).take(order)])
+        return cls(pages["id"].take(order), kept.select(CARRIED), [TextPart(pages, numbers)])
 
     @classmethod
     def from_result(cls, folder: Path) -> Corpus:
         """The pages of an earlier result, without their text."""
-        table = pq.read_table(folder / PAGES_FILE, columns=["id", *PAGE_COLUMNS, "length"])
+        table = pq.read_table(folder / PAGES_FILE, columns=["id", *CARRIED])
+        if "observed" not in table.schema.names:  # a result of before 0.2
+            table = table.append_column("observed", pa.nulls(len(table), pa.bool_()))
         skips = [
             Skip(
                 Source(row["source"], row["record"]),
@@ -128,9 +135,9 @@ class Corpus:
             return cls(ids, pages, [])
         parts = run.parts("pages", SPILLED)
         with run.stages("read", total=len(rows)) as stage:
-            stored = (with_lengths(each) for each in stored_batches(session, "texts", rows, PAGES))
+            stored = (with_derived(each) for each in stored_batches(session, "texts", rows, PAGES))
             parts.fill(stored, lambda batch: (batch, 0), 1, stage)
-        pages = pa.Table.from_batches([*parts.each([*PAGE_COLUMNS, "length"])])
+        pages = pa.Table.from_batches([*parts.each(CARRIED)])
         return cls(ids, pages, _on_disk(parts, np.arange(len(rows))))
 
     def extended(self, earlier: Corpus) -> tuple[Corpus, Numbers]:
@@ -205,9 +212,12 @@ def group_numbers(group: Sequence[TextPart]) -> Numbers:
     return np.asarray(numbers[numbers != NO_PAGE], np.int64)
 
 
-def with_lengths(pages: pa.RecordBatch) -> pa.RecordBatch:
-    """Pages with the number of characters of their text."""
-    return pages.append_column(LENGTH, pc.utf8_length(pages["text"]).cast(pa.int64()))
+def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.RecordBatch:
+    """The pages with `DERIVED`; without `observed` it is not known whose word their times are."""
+    lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
+    observed = pa.nulls(pages.num_rows, pa.bool_()) if observed is None else observed
+    columns = [*pages.columns, lengths, observed]
+    return pa.record_batch(columns, schema=SPILLED)
 
 
 def stored_batches(
@@ -229,7 +239,7 @@ def _on_disk(parts: Parts, numbers: Numbers) -> list[TextPart]:
 
 
 def _parse_part(raw: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
-    pages = with_lengths(parse(raw))
+    pages = with_derived(parse(raw), raw["time"].is_valid())
     return pages, pc.sum(pages["size"]).as_py()
 
 

@@ -51,7 +51,7 @@ from neardup.rules.clusters import (
     cluster_pairs,
     join_earlier,
 )
-from neardup.rules.keeping import choose_kept
+from neardup.rules.keeping import JudgedPairs, choose_kept
 from neardup.schemas import RELATED, VERDICTS
 
 # The verdicts that similarity alone decides. The others stay at any threshold: text that is the
@@ -316,7 +316,8 @@ def settle(
             constraints=constraints,
         )
         labels = np.where(known == NEW, labels, known)
-        kept = choose_kept(keep, judged.corpus.pages, labels)
+        pairs = JudgedPairs(judged.left, judged.right, judged.similarities)
+        kept = choose_kept(keep, judged.corpus.pages, labels, pairs)
         members = np.flatnonzero(kept != np.arange(kept.size))
         to_kept = judged.relate(members, kept[members], run)
         stage.advance(len(judged.corpus))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
-from neardup.local.corpus import PAGE_COLUMNS, Corpus
+from neardup.local.corpus import CARRIED, SPILLED, Corpus
 from neardup.local.features import Features, kept_features
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.work import Run
@@ -35,7 +35,7 @@ from neardup.methods.base import Method, assigner, evidence_json
 from neardup.methods.registry import make_method, reference
 from neardup.rules.candidates import distinct_pairs, packed
 from neardup.rules.clusters import NEW
-from neardup.schemas import COUNTS, FORMAT, PAGES, VERDICTS
+from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 4096
 REPEATED = ["canonical_url", "source"]  # columns whose values repeat; features are hashes
@@ -204,8 +204,7 @@ def write_pages(folder: Path, corpus: Corpus, features: Features) -> None:
             here = slice(start, start + ROWS_AT_ONCE)
             columns = {
                 "id": corpus.ids[here],
-                **{name: corpus.pages[name][here].combine_chunks() for name in PAGE_COLUMNS},
-                "length": corpus.pages["length"][here].combine_chunks(),
+                **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
                 "features": pack_lists(taken, features.number_lists).to_struct_array(),
             }
             writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -229,9 +228,7 @@ def _page_schema(features: Features) -> pa.Schema:
     ]
     return pa.schema(
         [
-            PAGES.field("id"),
-            *(PAGES.field(name) for name in PAGE_COLUMNS),
-            pa.field("length", pa.int64()),
+            *(SPILLED.field(name) for name in ("id", *CARRIED)),
             pa.field("features", pa.struct(fields), nullable=False),
         ]
     )

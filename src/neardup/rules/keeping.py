@@ -8,7 +8,8 @@ their ids.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,26 +18,52 @@ from numpy.typing import NDArray
 
 from neardup.errors import UsageError
 from neardup.pages.urls import canonicalise
+from neardup.rules.candidates import REACH
 
+DEFAULT_POLICY = "original"
+SIMILARITY_UNITS = 1_000_000  # similarities are added as whole numbers: exact in any order
+AS_IF_CONTAINED = 0.98  # of the similarity that a contained text would have: words are not letters
+Numbers = NDArray[np.int64]
 Order = NDArray[np.float64] | NDArray[np.int64]
 
 
-def choose_kept(policy: str, pages: pa.Table, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+@dataclass(frozen=True)
+class JudgedPairs:
+    """Pairs of pages and how similar they are; not a number where there is no similarity."""
+
+    left: Numbers
+    right: Numbers
+    similarities: NDArray[np.float64]
+
+
+NO_PAIRS = JudgedPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def choose_kept(
+    policy: str, pages: pa.Table, labels: Numbers, pairs: JudgedPairs = NO_PAIRS
+) -> Numbers:
     """For each page the page that its cluster keeps.
 
     `labels` names each page's cluster by its smallest member; `pages` has the columns length,
-    time, url and canonical_url, in the order of ids.
+    time, observed, url and canonical_url, in the order of ids.
     """
-    order = policy_order(policy)(pages, labels)
-    best_first = np.lexsort((order, labels))  # stable: equal ones stay in the order of ids
+    orders = policy_order(policy)(pages, labels, pairs)
+    # Stable: equal ones stay in the order of ids.
+    best_first = np.lexsort((*reversed(orders), labels))
     heads = np.flatnonzero(np.diff(labels[best_first], prepend=-1))
     kept = np.empty(labels.size, np.int64)
     kept[labels[best_first[heads]]] = best_first[heads]
     return kept[labels]
 
 
-def policy_order(policy: str) -> Callable[[pa.Table, NDArray[np.int64]], Order]:
-    """The policy of that name, or an error that lists them."""
+Policy = Callable[[pa.Table, Numbers, JudgedPairs], Sequence[Order]]
+
+
+def policy_order(policy: str) -> Policy:
+    """The policy of that name, or an error that lists them.
+
+    A policy gives numbers by which the best page of a cluster comes first, the decisive ones first.
+    """
     try:
         return POLICIES[policy]
     except KeyError:
@@ -45,29 +72,102 @@ def policy_order(policy: str) -> Callable[[pa.Table, NDArray[np.int64]], Order]:
         ) from None
 
 
-def _longest(pages: pa.Table, _: NDArray[np.int64]) -> Order:
-    lengths: Order = pages["length"].to_numpy()
-    return -lengths
+def _original(pages: pa.Table, labels: Numbers, pairs: JudgedPairs) -> Sequence[Order]:
+    """The page the others come from, as far as can be known; docs/keeping.md gives the reasons."""
+    together = labels[pairs.left] == labels[pairs.right]
+    left, right = pairs.left[together], pairs.right[together]
+    similarities = np.nan_to_num(pairs.similarities[together])
+    observed = pc.if_else(pages["observed"], pages["time"], None)
+    lengths = pages["length"].to_numpy()
+    return (
+        -_named_by_others(pages, labels),
+        _seconds(observed, missing=np.inf),
+        -_mean_similarities(labels, left, right, similarities),
+        -_credited_lengths(lengths, left, right, similarities),
+        lengths,
+    )
 
 
-def _first(pages: pa.Table, _: NDArray[np.int64]) -> Order:
-    return np.zeros(pages.num_rows)
+def _named_by_others(pages: pa.Table, labels: Numbers) -> Numbers:
+    """How many others in its cluster name a page as canonical; a page that names another has 0."""
+    votes = np.zeros(labels.size, np.int64)
+    names = pages["canonical_url"]
+    targets = pc.index_in(names, names.unique()).to_numpy()
+    in_cluster = labels * (labels.size + 1) + targets
+    _, group, sizes = np.unique(in_cluster, return_inverse=True, return_counts=True)
+    shared = np.flatnonzero(sizes[group] > 1)
+    rows = pa.array(shared)
+    urls, named = (pages[name].take(rows).to_pylist() for name in ("url", "canonical_url"))
+    is_target = np.array(
+        [bool(name) and canonicalise(url) == name for url, name in zip(urls, named, strict=True)],
+        bool,
+    )
+    is_voter = np.array([bool(name) for name in named], bool) & ~is_target
+    voters = np.bincount(group[shared], is_voter, minlength=sizes.size)
+    votes[shared] = np.where(is_target, voters[group[shared]], 0)
+    return votes
 
 
-def _newest(pages: pa.Table, _: NDArray[np.int64]) -> Order:
-    return -_seconds(pages, missing=-np.inf)
+def _mean_similarities(
+    labels: Numbers, left: Numbers, right: Numbers, similarities: NDArray[np.float64]
+) -> Numbers:
+    """The mean similarity of each page to the others of its cluster, in thousandths.
+
+    A pair that was not judged counts as 0, up to as many as are judged in any case: a page that
+    resembles a single other page exactly is not closer to the cluster than one that resembles all.
+    """
+    units = np.rint(similarities * SIMILARITY_UNITS)
+    count = labels.size
+    total = np.bincount(left, units, count) + np.bincount(right, units, count)
+    judged = np.bincount(left, minlength=count) + np.bincount(right, minlength=count)
+    others = np.bincount(labels, minlength=count)[labels] - 1
+    divisor = np.maximum(np.maximum(judged, np.minimum(others, REACH)), 1)
+    means: Numbers = total.astype(np.int64) // divisor // (SIMILARITY_UNITS // 1000)
+    return means
 
 
-def _oldest(pages: pa.Table, _: NDArray[np.int64]) -> Order:
-    return _seconds(pages, missing=np.inf)
+def _credited_lengths(
+    lengths: Numbers, left: Numbers, right: Numbers, similarities: NDArray[np.float64]
+) -> Numbers:
+    """The length of each page; of one that adds up to a tenth to another's text, the other's.
+
+    Text is taken to be contained if the pages are as similar as they would be then: the share of
+    the shorter in the longer.
+    """
+    right_is_longer = lengths[right] > lengths[left]
+    shorter, longer = (
+        np.where(right_is_longer, *sides) for sides in ((left, right), (right, left))
+    )
+    adds_little = (10 * lengths[longer] <= 11 * lengths[shorter]) & (
+        similarities * lengths[longer] >= AS_IF_CONTAINED * lengths[shorter]
+    )
+    credited = lengths.copy()
+    np.minimum.at(credited, longer[adds_little], lengths[shorter[adds_little]])
+    return credited
 
 
-def _seconds(pages: pa.Table, missing: float) -> NDArray[np.float64]:
-    micros = pages["time"].cast(pa.int64()).cast(pa.float64())
+def _longest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
+    return (-pages["length"].to_numpy(),)
+
+
+def _first(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
+    return (np.zeros(pages.num_rows),)
+
+
+def _newest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
+    return (-_seconds(pages["time"], missing=-np.inf),)
+
+
+def _oldest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
+    return (_seconds(pages["time"], missing=np.inf),)
+
+
+def _seconds(times: pa.ChunkedArray, missing: float) -> NDArray[np.float64]:
+    micros = times.cast(pa.int64()).cast(pa.float64())
     return np.asarray(pc.fill_null(micros, missing).to_numpy(), np.float64)
 
 
-def _canonical(pages: pa.Table, labels: NDArray[np.int64]) -> Order:
+def _canonical(pages: pa.Table, labels: Numbers, _: JudgedPairs) -> Sequence[Order]:
     """The page whose URL most members name as canonical, then the shortest URL."""
     order = np.zeros(pages.num_rows)
     crowded = np.flatnonzero(np.bincount(labels, minlength=labels.size)[labels] > 1)
@@ -78,10 +178,11 @@ def _canonical(pages: pa.Table, labels: NDArray[np.int64]) -> Order:
     for row, (label, url, _) in zip(crowded, members, strict=True):
         wins = votes[label, canonicalise(url)] if url else -1
         order[row] = -wins * 1e6 + min(len(url), 999_999)
-    return order
+    return (order,)
 
 
-POLICIES: Mapping[str, Callable[[pa.Table, NDArray[np.int64]], Order]] = {
+POLICIES: Mapping[str, Policy] = {
+    "original": _original,
     "longest": _longest,  # the most text
     "first": _first,  # the smallest id
     "newest": _newest,  # pages without a time last

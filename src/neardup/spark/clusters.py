@@ -31,7 +31,9 @@ from pyspark.sql import functions as f
 from neardup.arrays import FeatureRows, booleans
 from neardup.methods.base import Joining, Method
 from neardup.pages.urls import canonicalise
+from neardup.rules.candidates import REACH
 from neardup.rules.clusters import APART, Closeness, centred_clusters, mixed_numbers
+from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS
 from neardup.spark.candidates import features_of
 from neardup.spark.columns import spark_schema, unsigned_order, whole_groups
 from neardup.spark.components import component_labels
@@ -42,14 +44,17 @@ NAMED = pa.schema([("number", pa.int64()), ("target", pa.string())])
 LAST = float("inf")
 
 
-def kept_pages(policy: str, pages: DataFrame) -> DataFrame:
+def kept_pages(policy: str, pages: DataFrame, verdicts: DataFrame) -> DataFrame:
     """number, label and kept of every page; `pages` has label and what policies look at.
 
     The first by the policy is kept; what it leaves open is decided by the number.
     """
-    ordered = (
-        _by_votes(pages) if policy == "canonical" else pages.withColumn("order", _ORDERS[policy]())
-    )
+    if policy == "original":
+        ordered = _originals_first(pages, verdicts)
+    elif policy == "canonical":
+        ordered = _by_votes(pages)
+    else:
+        ordered = pages.withColumn("order", _ORDERS[policy]())
     best = f.min_by("number", f.struct("order", "number")).alias("kept")
     kept = ordered.groupBy("label").agg(best)
     return pages.select("number", "label").join(kept, "label").select("number", "label", "kept")
@@ -65,6 +70,64 @@ _ORDERS = {
     "newest": lambda: f.coalesce(-_microseconds(), f.lit(LAST)),
     "oldest": lambda: f.coalesce(_microseconds(), f.lit(LAST)),
 }
+
+
+def _originals_first(pages: DataFrame, verdicts: DataFrame) -> DataFrame:
+    """As `keeping._original`, with the same arithmetic."""
+    sides = verdicts.select("left", "right", f.coalesce("similarity", f.lit(0.0)).alias("near"))
+    for side in ("left", "right"):
+        names = {"number": side, "label": f"{side}_label", "length": f"{side}_length"}
+        sides = sides.join(pages.select(*(f.col(a).alias(b) for a, b in names.items())), side)
+    sides = sides.where("left_label = right_label")
+    there, back = (
+        sides.select(
+            f.col(one).alias("number"),
+            f.col(f"{one}_length").alias("length"),
+            f.col(f"{other}_length").alias("other"),
+            "near",
+        )
+        for one, other in (("left", "right"), ("right", "left"))
+    )
+    adds_little = (
+        (f.col("length") > f.col("other"))
+        & (10 * f.col("length") <= 11 * f.col("other"))
+        & (f.col("near") * f.col("length") >= AS_IF_CONTAINED * f.col("other"))
+    )
+    units = f.rint(f.col("near") * SIMILARITY_UNITS).cast("long")
+    of_page = there.unionByName(back).groupBy("number")
+    compared = of_page.agg(
+        f.sum(units).alias("total"),
+        f.count("*").alias("judged"),
+        f.min(f.when(adds_little, f.col("other"))).alias("within"),
+    )
+    sizes = pages.groupBy("label").agg((f.count("*") - 1).alias("others"))
+    ranked = pages.join(_named_by_others(pages), "number", "left")
+    ranked = ranked.join(compared, "number", "left").join(sizes, "label")
+    divisor = f.greatest(f.coalesce("judged", f.lit(0)), f.least("others", f.lit(REACH)), f.lit(1))
+    thousandths = f.floor(
+        f.floor(f.coalesce("total", f.lit(0)) / divisor) / (SIMILARITY_UNITS // 1000)
+    )
+    observed = f.when(f.col("observed"), _microseconds())
+    order = f.struct(
+        -f.coalesce("votes", f.lit(0)),
+        f.coalesce(observed, f.lit(LAST)),
+        -thousandths,
+        -f.coalesce("within", "length"),
+        f.col("length"),
+    )
+    return ranked.withColumn("order", order)
+
+
+def _named_by_others(pages: DataFrame) -> DataFrame:
+    """number and votes of the pages that others of their cluster name as canonical."""
+    linked = pages.where("canonical_url != ''").select("number", "label", "url", "canonical_url")
+    by_target = ["label", "canonical_url"]
+    shared = linked.groupBy(*by_target).count().where("count > 1").drop("count")
+    members = linked.join(shared, by_target)
+    own = members.select("number", "url").mapInArrow(_named, spark_schema(NAMED))
+    members = members.join(own, "number").withColumn("own", f.expr("target = canonical_url"))
+    voters = members.where("not own").groupBy(*by_target).agg(f.count("*").alias("votes"))
+    return members.where("own").join(voters, by_target).select("number", "votes")
 
 
 def _by_votes(pages: DataFrame) -> DataFrame:
@@ -344,9 +407,9 @@ def cluster_pages(
         labels = labels.select("number", "label").unionByName(known)
     alone = f.coalesce("label", "number").alias("label")
     labelled = pages.join(labels, "number", "left").select(
-        "number", alone, "length", "time", "url", "canonical_url"
+        "number", alone, "length", "time", "observed", "url", "canonical_url"
     )
-    kept = work.keep(kept_pages(keep, work.keep(labelled, "labelled")), "kept")
+    kept = work.keep(kept_pages(keep, work.keep(labelled, "labelled"), verdicts), "kept")
     members = kept.where("number != kept")
     asked = members.select(f.col("number").alias("left"), f.col("kept").alias("right"))
     to_kept = judge_or_recall(method, features, asked, verdicts)

@@ -13,11 +13,11 @@ from itertools import accumulate
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.local.corpus import PAGE_COLUMNS
+from neardup.local.corpus import CARRIED
 from neardup.model import SkipReason
 from neardup.spark.session import Work
 
-PAGE = ["id", *PAGE_COLUMNS, "length"]
+PAGE = ["id", *CARRIED]
 SKIP = ["source", "record", "id", "reason", "detail"]
 ROW_MASK = (1 << 33) - 1  # of Spark's row numbers, the row within its partition
 

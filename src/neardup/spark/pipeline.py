@@ -22,7 +22,7 @@ from neardup.methods.base import Method, assigner, searcher
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
 from neardup.pages import Limits
-from neardup.rules.keeping import policy_order
+from neardup.rules.keeping import DEFAULT_POLICY, policy_order
 from neardup.spark.candidates import pairs_by_keys, searched_pairs
 from neardup.spark.clusters import cluster_pages
 from neardup.spark.features import BROADCAST_COUNTS, describe
@@ -49,7 +49,7 @@ def dedup(
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     view: str | None = None,
-    keep: str = "longest",
+    keep: str = DEFAULT_POLICY,
     contained: bool = False,
     against: str | Path | None = None,
     limits: Limits | None = None,

@@ -30,7 +30,10 @@ class Earlier:
     @property
     def pages(self) -> DataFrame:
         """number and record of every page."""
-        return with_numbers(self.read("remembered/pages"))[0]
+        pages = self.read("remembered/pages")
+        if "observed" not in pages.columns:  # a result of before 0.2
+            pages = pages.withColumn("observed", f.lit(None).cast("boolean"))
+        return with_numbers(pages)[0]
 
     def counts(self, method: Method) -> dict[str, DataFrame]:
         """The counts behind its features, by the folder that they are in."""

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from neardup.local.corpus import DERIVED, with_derived
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages import Limits
 from neardup.pages.archive import Record, records
@@ -38,7 +38,7 @@ RECORDS = pa.schema(
     [
         pa.field("place", pa.int64()),
         *carried_schema(PAGES),
-        pa.field("length", pa.int64()),
+        *DERIVED,
         pa.field("reason", pa.string()),
         pa.field("detail", pa.string()),
     ]
@@ -49,16 +49,15 @@ def as_records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
     """`RECORDS`, some at a time; their places are not set."""
     for pages, skips in gather(items):
         if pages.num_rows:
-            yield _page_records(parse(pages))
+            yield _page_records(with_derived(parse(pages), pages["time"].is_valid()))
         if skips:
             yield _skip_records(skips)
 
 
 def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
     count = pages.num_rows
-    lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
     none = pa.nulls(count, pa.string())
-    columns = [np.zeros(count, np.int64), *to_spark(pages).columns, lengths, none, none]
+    columns = [np.zeros(count, np.int64), *to_spark(pages).columns, none, none]
     return pa.record_batch(columns, schema=RECORDS)
 
 
