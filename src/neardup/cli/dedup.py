@@ -59,8 +59,8 @@ def dedup(
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Which page of each cluster to keep: original (the one the others come from), "
-            "longest, first (smallest id), newest, oldest or canonical. \\[default: original]"
+            help="Which page of each cluster to keep: original, longest, first (smallest id), "
+            "newest, oldest or canonical. \\[default: original]"
         ),
     ] = None,
     contained: Annotated[
