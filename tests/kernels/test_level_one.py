@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,24 +12,27 @@ from kernels.reference import level_one as reference
 from neardup.kernels.level_one import MOST, level_one_pairs
 
 pages = st.tuples(
-    st.lists(st.integers(0, 4), min_size=4, max_size=4), st.sets(st.integers(0, 9), max_size=8)
+    st.lists(st.integers(0, 4), min_size=4, max_size=4),
+    st.lists(st.integers(0, 9), max_size=8).map(Counter),
 )
 
 
-def flat(sets: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
-    values = [value for each in sets for value in sorted(each)]
-    return np.array(values, np.uint64), np.cumsum([0, *map(len, sets)]).astype(np.int64)
+def flat(counted: list[Counter[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    entries = [entry for each in counted for entry in sorted(each.items())]
+    words, frequencies = np.array(entries, np.int64).reshape(-1, 2).T
+    offsets = np.cumsum([0, *map(len, counted)]).astype(np.int64)
+    return words.astype(np.uint64), frequencies.copy(), offsets
 
 
 @given(
     st.lists(pages, max_size=12),
     st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=4, max_size=4),
-    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([0.0, 0.4, 0.5, 1.0]),
     st.integers(0, 5),
     st.integers(1, 5),
 )
 def test_pairs_equal_the_plain_reading(
-    drawn: list[tuple[list[int], set[int]]],
+    drawn: list[tuple[list[int], Counter[int]]],
     limits: list[float],
     share: float,
     score: int,
@@ -49,8 +54,8 @@ def test_pairs_equal_the_plain_reading(
 def test_many_pairs_outgrow_the_first_room() -> None:
     count = 400  # 79,800 pairs
     assert count * (count - 1) // 2 > MOST
-    words, offsets = np.empty(0, np.uint64), np.zeros(count + 1, np.int64)
+    keywords = flat([Counter()] * count)
     left, right = level_one_pairs(
-        np.zeros((count, 4), np.int32), np.full(4, 2.0), words, offsets, 0.5, 3, 0, count
+        np.zeros((count, 4), np.int32), np.full(4, 2.0), *keywords, 0.5, 3, 0, count
     )
     assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == count * (count - 1) // 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,7 +16,7 @@ from neardup.errors import UsageError
 from neardup.methods.base import OwnSearch
 from neardup.methods.two_phase import TwoPhase, TwoPhaseOptions, every_kth, fingerprints
 from neardup.model import Relation
-from neardup.text.keywords import distinct_hashes
+from neardup.text.keywords import counted_hashes
 from page_batches import judge_one, page_batch, pair_set
 
 # Tables 2 and 5
@@ -58,32 +61,37 @@ def printed_features(names: tuple[str, ...]) -> pa.RecordBatch:
     counts = [
         pa.array(column, pa.int32()) for column in zip(*(COUNTS[n] for n in names), strict=True)
     ]
-    columns = [*counts, distinct_hashes(words), pa.array([[name] for name in names])]
+    columns = [*counts, *counted_hashes(words), pa.array([[name] for name in names])]
     return pa.record_batch(columns, schema=TwoPhase().feature_schema)
 
 
 # The worked example
 
 
-def test_all_three_stored_pages_score_three_at_level_one() -> None:
+def test_level_one_passes_the_two_pages_that_the_paper_compares() -> None:
     stored, new = printed_features(STORED), printed_features(("new",) * 3)
-    scores, _ = paper().level_one(new, stored)
-    assert scores.tolist() == [3, 3, 3]
+    scores, similarity = paper().level_one(new, stored)
+    assert similarity.tolist() == pytest.approx([18 / 31, 10 / 23, 13 / 24])  # 0.58, 0.43, 0.54
+    assert scores.tolist() == [4, 3, 4]
 
 
-def test_differing_bits_are_2_13_and_9_and_only_wp1_is_duplicated() -> None:
+def test_only_wp1_is_duplicated() -> None:
     stored, new = printed_features(STORED), printed_features(("new",) * 3)
     found = [
         judge_one(paper(AsPrinted), new.slice(row, 1), stored.slice(row, 1)) for row in range(3)
     ]
-    assert [verdict.evidence["bits"] for verdict in found] == [2, 13, 9]
-    assert [verdict.relation for verdict in found] == [
-        Relation.NEAR,
-        Relation.DIFFERENT,
-        Relation.DIFFERENT,
-    ]
-    assert [verdict.similarity for verdict in found] == [1 - 2 / 16, 1 - 13 / 16, 1 - 9 / 16]
-    assert found[0].evidence["why"] == "level 1 score 3 of 5; 2 of 16 bits differ"
+    assert [verdict.evidence.get("bits") for verdict in found] == [2, None, 9]
+    relations = [Relation.NEAR, Relation.DIFFERENT, Relation.DIFFERENT]
+    assert [verdict.relation for verdict in found] == relations
+    assert [verdict.similarity for verdict in found] == [1 - 2 / 16, 0, 1 - 9 / 16]
+    assert found[0].evidence["why"] == "level 1 score 4 of 5; 2 of 16 bits differ"
+    assert found[1].evidence["why"] == "level 1 score 3 of 5: not enough for level 2"
+
+
+def test_wp2_would_differ_in_13_bits() -> None:
+    lenient = method(AsPrinted, **{**TwoPhase.paper_preset, "score": 3})
+    verdict = judge_one(lenient, printed_features(("new",)), printed_features(("WP2",)))
+    assert verdict.evidence["bits"] == 13
 
 
 def test_candidates_of_the_worked_example() -> None:
@@ -96,7 +104,7 @@ def test_candidates_of_the_worked_example() -> None:
 
 def test_a_difference_must_be_less_than_its_limit() -> None:
     def row(tables: int) -> pa.RecordBatch:
-        columns = [[tables], [0], [0], [0], [[1, 2]], [["a"] * 9]]
+        columns = [[tables], [0], [0], [0], [[1, 2]], [[1, 1]], [["a"] * 9]]
         return pa.record_batch(columns, schema=TwoPhase().feature_schema)
 
     assert method().level_one(row(0), row(1))[0].tolist() == [5]
@@ -104,19 +112,19 @@ def test_a_difference_must_be_less_than_its_limit() -> None:
     assert method().level_one(row(2), row(0))[0].tolist() == [4]
 
 
-def test_keyword_similarity_is_common_over_all_distinct() -> None:
-    def row(words: list[int]) -> pa.RecordBatch:
-        columns = [[0], [0], [0], [0], [words], [["a"] * 9]]
+def test_keyword_similarity_counts_common_words_in_both_pages() -> None:
+    def row(words: list[int], counts: list[int]) -> pa.RecordBatch:
+        columns = [[0], [0], [0], [0], [words], [counts], [["a"] * 9]]
         return pa.record_batch(columns, schema=TwoPhase().feature_schema)
 
-    score, similarity = method().level_one(row([1, 2, 3]), row([2, 3, 4]))  # 2 of 4
+    score, similarity = method().level_one(row([1, 2], [1, 1]), row([2, 3], [1, 1]))  # 2 of 4
     assert (score.tolist(), similarity.tolist()) == ([5], [0.5])
-    score, similarity = method().level_one(row([1, 2, 3]), row([3, 4]))  # 1 of 4
-    assert (score.tolist(), similarity.tolist()) == ([4], [0.25])
+    score, similarity = method().level_one(row([1, 2], [3, 1]), row([2, 3], [2, 2]))  # 3 of 8
+    assert (score.tolist(), similarity.tolist()) == ([4], [0.375])
 
 
 def test_a_pair_that_fails_level_one_has_similarity_zero() -> None:
-    columns = [[0, 9], [0, 9], [0, 9], [0, 0], [[1], [1]], [["a"] * 9, ["a"] * 9]]
+    columns = [[0, 9], [0, 9], [0, 9], [0, 0], [[1]] * 2, [[1]] * 2, [["a"] * 9] * 2]
     features = pa.record_batch(columns, schema=TwoPhase().feature_schema)
     found = judge_one(method(), features.slice(0, 1), features.slice(1, 1))
     assert (found.relation, found.similarity) == (Relation.DIFFERENT, 0.0)
@@ -223,7 +231,7 @@ def test_too_many_pages_are_refused_in_words() -> None:
 rows = st.fixed_dictionaries(
     {
         **{name: st.integers(0, 4) for name in ("tables", "images", "anchors", "sentences")},
-        "keywords": st.sets(st.integers(0, 6)).map(sorted),
+        "words": st.lists(st.integers(0, 6)),
         "keyphrases": st.lists(st.sampled_from("abcdefgh"), max_size=4),
     }
 )
@@ -231,10 +239,14 @@ rows = st.fixed_dictionaries(
 
 @given(st.lists(rows, max_size=12), st.sampled_from(["simhash", "ascii-sum"]), st.integers(1, 16))
 def test_candidates_and_keys_lose_no_duplicate(
-    drawn: list[dict[str, object]], kind: str, bits: int
+    drawn: list[dict[str, Any]], kind: str, bits: int
 ) -> None:
     chosen = method(fingerprint=kind, bits=bits, minimum_keyphrases=1)
     assert isinstance(chosen.candidate_source, OwnSearch)
+    for page in drawn:
+        counted = Counter(page.pop("words"))
+        page["keywords"] = sorted(counted)
+        page["frequencies"] = [counted[word] for word in page["keywords"]]
     features = pa.RecordBatch.from_pylist(drawn, chosen.feature_schema)
     proposed = pair_set(chosen.search(pa.Table.from_batches([features])))
     keys = chosen.keys(features)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.text.keywords import (
-    distinct_hashes,
+    counted_hashes,
     keyword_language,
     keywords,
     stop_words,
@@ -84,7 +86,9 @@ def test_keywords_do_not_depend_on_the_batch(drawn: list[tuple[str, str]], stem:
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "页", "c"]), max_size=6), max_size=5))
-def test_distinct_hashes_ascend_and_are_each_once(lists: list[list[str]]) -> None:
-    found = distinct_hashes(pa.array(lists, pa.list_(pa.string()))).to_pylist()
-    expected = [sorted({int(word_hashes(pa.array([w]))[0]) for w in words}) for words in lists]
-    assert found == expected
+def test_hashes_ascend_and_come_once_with_their_counts(lists: list[list[str]]) -> None:
+    found = counted_hashes(pa.array(lists, pa.list_(pa.string())))
+    hashes, counts = (column.to_pylist() for column in found)
+    for words, ours, often in zip(lists, hashes, counts, strict=True):
+        expected = Counter(int(word_hashes(pa.array([word]))[0]) for word in words)
+        assert list(zip(ours, often, strict=True)) == sorted(expected.items())

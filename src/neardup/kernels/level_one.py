@@ -1,7 +1,7 @@
 """The first level of `two-phase`: which pairs of pages have features close enough.
 
-A pair scores a point for each count that differs by less than its limit, and one when the share of
-keywords in common (of all distinct ones) is at least `share`.
+A pair scores a point for each count that differs by less than its limit, and one when at least
+`share` of the keywords of both pages, repeats included, are words that both have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
 from neardup.kernels.memory import doubled
-from neardup.kernels.shingles import count_common
 
 MOST = 65_536  # pairs that there is room for at first
 
@@ -21,6 +20,7 @@ def level_one_pairs(
     counts: NDArray[np.int32],
     limits: NDArray[np.float64],
     words: NDArray[np.uint64],
+    frequencies: NDArray[np.int64],
     offsets: NDArray[np.int64],
     share: float,
     score: int,
@@ -30,7 +30,7 @@ def level_one_pairs(
     """The pairs (i, j), first <= i < last, i < j, that reach `score`.
 
     Page p has the counts `counts[p]` and the keywords `words[offsets[p]:offsets[p + 1]]`, which
-    ascend, each once. Keywords are compared only where they decide.
+    ascend, each once, with how often each occurs. Keywords are compared only where they decide.
     """
     left, right = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
     found = 0
@@ -40,7 +40,7 @@ def level_one_pairs(
             for each in range(counts.shape[1]):
                 points += abs(np.int64(counts[i, each]) - counts[j, each]) < limits[each]
             if points == score - 1:
-                points += _are_alike(words, offsets, i, j, share)
+                points += keyword_share(words, frequencies, offsets, i, j) >= share
             if points >= score:
                 if found == len(left):
                     left, right = doubled(left), doubled(right)
@@ -51,13 +51,43 @@ def level_one_pairs(
 
 
 @kernel
-def _are_alike(
-    words: NDArray[np.uint64], offsets: NDArray[np.int64], i: int, j: int, share: float
-) -> bool:
-    sizes = offsets[i + 1] - offsets[i], offsets[j + 1] - offsets[j]
-    if max(sizes) == 0:
-        return False
-    if min(sizes) / max(sizes) < share:
-        return False  # even if all of the smaller set were in the larger
-    common = count_common(words, offsets[i], offsets[i + 1], words, offsets[j], offsets[j + 1])
-    return bool(common / (sizes[0] + sizes[1] - common) >= share)
+def keyword_shares(
+    words: NDArray[np.uint64],
+    frequencies: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """`keyword_share` of each pair of pages."""
+    shares = np.empty(left.size, np.float64)
+    for pair in range(left.size):
+        shares[pair] = keyword_share(words, frequencies, offsets, left[pair], right[pair])
+    return shares
+
+
+@kernel
+def keyword_share(
+    words: NDArray[np.uint64],
+    frequencies: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    one: int,
+    other: int,
+) -> float:
+    """Occurrences, in both pages, of words that both have, over all occurrences; 0 without any.
+
+    A merge of two ascending lists: the side with the smaller word moves on, on a match both do.
+    """
+    a, b = offsets[one], offsets[other]
+    a_end, b_end = offsets[one + 1], offsets[other + 1]
+    total = frequencies[a:a_end].sum() + frequencies[b:b_end].sum()
+    common = 0
+    while a < a_end and b < b_end:
+        if words[a] == words[b]:
+            common += frequencies[a] + frequencies[b]
+            a += 1
+            b += 1
+        elif words[a] < words[b]:
+            a += 1
+        else:
+            b += 1
+    return common / total if total else 0.0

@@ -7,8 +7,9 @@
 | III.C, the fingerprint of every kth keyphrase | `every_kth`, `fingerprints` |
 | III.D, bit by bit; fewer than the threshold differ: near duplicate | `TwoPhase.judge` |
 
-Table 1 is unclear on two points. Here differences of counts are absolute, and the keyword
-similarity is the number of common words over that of all distinct ones.
+Table 1 prints signed differences; here they are absolute. Its keyword similarity is read as the
+occurrences, in both pages, of words that both have, over all occurrences (Dice): then WP1, WP2 and
+WP3 score 4, 3 and 4, and a threshold of 4 passes the two pages that the paper goes on to compare.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, lists_of, ragged
 from neardup.config import option
-from neardup.kernels.level_one import level_one_pairs
-from neardup.kernels.shingles import common_counts
+from neardup.kernels.level_one import keyword_shares, level_one_pairs
 from neardup.methods.base import (
     NOTHING_SURVEYED,
     CandidateSource,
@@ -38,12 +38,7 @@ from neardup.methods.base import (
 )
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
-from neardup.text.keywords import (
-    distinct_hashes,
-    keyword_language,
-    keywords,
-    word_hashes,
-)
+from neardup.text.keywords import counted_hashes, keyword_language, keywords, word_hashes
 
 COUNTS = ("tables", "images", "anchors", "sentences")
 WIDTH = 16  # bits of a fingerprint
@@ -57,9 +52,9 @@ class TwoPhaseOptions:
     a3: int = option(2, "a point if the numbers of anchors differ by less", minimum=0)
     a4: int = option(2, "a point if the numbers of sentences differ by less", minimum=0)
     a5: float = option(
-        0.5, "a point if at least this share of keywords is common", minimum=0, maximum=1
+        0.5, "a point if at least this share of all keywords is in both pages", minimum=0, maximum=1
     )
-    score: int = option(3, "points, out of 5, required for level 2", minimum=0, maximum=5)
+    score: int = option(4, "points, out of 5, required for level 2", minimum=0, maximum=5)
     k: int = option(6, "every kth keyphrase goes into the fingerprint", minimum=1)
     bits: int = option(3, "near pages differ in fewer bits than this", minimum=1, maximum=WIDTH)
     fingerprint: Literal["simhash", "ascii-sum"] = option(
@@ -89,8 +84,8 @@ class TwoPhase(Method):
     @property
     def feature_schema(self) -> pa.Schema:
         counts = [(name, pa.int32()) for name in COUNTS]
-        words = [("keywords", pa.list_(pa.uint64())), ("keyphrases", pa.list_(pa.string()))]
-        return pa.schema([*counts, *words])
+        words = [("keywords", pa.list_(pa.uint64())), ("frequencies", pa.list_(pa.int64()))]
+        return pa.schema([*counts, *words, ("keyphrases", pa.list_(pa.string()))])
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
@@ -99,7 +94,7 @@ class TwoPhase(Method):
         languages = [keyword_language(*each) for each in stated]
         words = keywords(pages["text"], languages, stem=True)
         columns = [pages[name] for name in COUNTS]
-        columns += [distinct_hashes(words), every_kth(words, self.options.k)]
+        columns += [*counted_hashes(words), every_kth(words, self.options.k)]
         return pa.record_batch(columns, schema=self.feature_schema)
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
@@ -142,13 +137,13 @@ class TwoPhase(Method):
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs of rows that reach the score, in blocks of rows."""
         counts = np.ascontiguousarray(_counts(pages).T)
-        words, offsets = ragged(pages["keywords"])
+        tables = _keyword_tables(pages)
         step = max(1, PAIRS_AT_ONCE // max(1, pages.num_rows))
         for first in range(0, pages.num_rows, step):
             last = min(first + step, pages.num_rows)
             options = self.options
             yield level_one_pairs(
-                counts, self._limits(), words, offsets, options.a5, options.score, first, last
+                counts, self._limits(), *tables, options.a5, options.score, first, last
             )
 
     def _limits(self) -> NDArray[np.float64]:
@@ -164,9 +159,10 @@ class TwoPhase(Method):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Table 1: the score and the keyword similarity of each pair of rows."""
         near = np.abs(_counts(left) - _counts(right)) < self._limits()[:, None]
-        common = common_counts(*ragged(left["keywords"]), *ragged(right["keywords"]))
-        sizes = [pc.list_value_length(side["keywords"]).to_numpy() for side in (left, right)]
-        similarity = common / np.maximum(sizes[0] + sizes[1] - common, 1)
+        both = pa.Table.from_batches([left, right]).combine_chunks()
+        [batch] = both.to_batches() or [_empty(left.schema)]
+        first = np.arange(left.num_rows)
+        similarity = keyword_shares(*_keyword_tables(batch), first, first + left.num_rows)
         return near.sum(axis=0) + (similarity >= self.options.a5), similarity
 
     def judge(
@@ -239,6 +235,14 @@ def simhashes(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[n
 
 def _counts(pages: pa.RecordBatch) -> NDArray[np.int32]:
     return np.stack([pages[name].to_numpy() for name in COUNTS])
+
+
+def _keyword_tables(
+    pages: pa.RecordBatch,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Keywords, frequencies and offsets, as the kernels take them."""
+    words, offsets = ragged(pages["keywords"])
+    return words, ragged(pages["frequencies"]).values, offsets
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

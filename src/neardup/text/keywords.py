@@ -98,15 +98,18 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
     return Stemmer.Stemmer(STEMMERS[language])
 
 
-def distinct_hashes(lists: pa.ListArray) -> pa.ListArray:
-    """The distinct words of each list as 64-bit hashes, in ascending order."""
+def counted_hashes(lists: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray]:
+    """The distinct words of each list as 64-bit hashes, ascending, and how often each occurs."""
     rows = pc.list_parent_indices(lists).to_numpy()
     hashes = word_hashes(lists.flatten())
     order = np.lexsort((hashes, rows))
     rows, hashes = rows[order], hashes[order]
     fresh = np.ones(rows.size, np.bool_)
     fresh[1:] = (rows[1:] != rows[:-1]) | (hashes[1:] != hashes[:-1])
-    return lists_of(rows[fresh], pa.array(hashes[fresh]), len(lists))
+    first = np.flatnonzero(fresh)
+    counts = np.diff(first, append=rows.size)
+    words = lists_of(rows[first], pa.array(hashes[first]), len(lists))
+    return words, lists_of(rows[first], pa.array(counts), len(lists))
 
 
 def word_hashes(words: pa.Array) -> NDArray[np.uint64]:
