@@ -79,33 +79,6 @@ def test_equal_lists(pairs: list[tuple[list[tuple[int, tuple[int]]], ...]], same
     assert found == [a == b for a, b in zip(left, right, strict=True)]
 
 
-def side(lists: Sequence[Sequence[tuple[int, tuple[int]]]]) -> tuple[Symbols, Symbols, Offsets]:
-    main, offsets = ragged([[code[0] for code in codes] for codes in lists])
-    auxiliary, _ = ragged([[code[1][0] for code in codes] for codes in lists])
-    return main, auxiliary.reshape(-1, 1), offsets
-
-
-def pair_up(
-    left: Sequence[Sequence[tuple[int, tuple[int]]]],
-    right: Sequence[Sequence[tuple[int, tuple[int]]]],
-    wanted: Sequence[bool],
-) -> list[tuple[int, int]]:
-    ours, theirs = side(left), side(right)
-    paired, equal = feature_codes.paired_paragraphs(*ours, *theirs, np.array(wanted, bool))
-    return list(zip(paired.tolist(), equal.tolist(), strict=True))
-
-
-@given(st.lists(st.tuples(CODES, CODES, st.booleans()), max_size=4))
-def test_paired_paragraphs(
-    rows: list[tuple[list[tuple[int, tuple[int]]], list[tuple[int, tuple[int]]], bool]],
-) -> None:
-    left, right = [row[0] for row in rows], [row[1] for row in rows]
-    wanted = [row[2] for row in rows]
-    expected = [reference.paired_paragraphs(a, b) if ask else (0, 0) for a, b, ask in rows]
-    assert pair_up(left, right, wanted) == expected
-    assert pair_up(right, left, wanted) == expected
-
-
 def test_symbols_sort_as_their_text_does() -> None:
     texts = ["a", "ab", "b", "é", "中", "国", "𠀀"]
     numbers = [reference.packed(text) for text in texts]

@@ -162,17 +162,29 @@ class TestJudge:
         assert verdict.relation is Relation.DIFFERENT
         assert "3 of 5 auxiliary codes equal" in str(verdict.evidence["why"])
 
-    def test_rule_3_pairs_along_the_common_order(self) -> None:
-        # a repeats: the longest pairing takes the second a of the longer page, whose code is equal.
+    def test_rule_3_of_repeated_openings_takes_those_with_equal_codes(self) -> None:
         verdict = judge(paper(), ["a x", "b x"], ["a y", "a x", "b x"])
-        assert verdict.evidence["paired"] == 2
+        assert verdict.evidence["auxiliary_shared"] == 2
         assert verdict.evidence["auxiliary_equal"] == 2
 
-    def test_reordered_paragraphs(self) -> None:
-        # The paper's own failure: all openings in common, few of them in order.
+    def test_rule_3_is_about_the_whole_intersection_whatever_its_order(self) -> None:
         verdict = judge(paper(), SEVEN, SEVEN[::-1])
         assert (verdict.relation, verdict.similarity) == (Relation.NEAR, 1.0)
-        assert verdict.evidence["paired"] == 1
+        assert verdict.evidence["auxiliary_shared"] == 7
+        # Six openings in reverse order, of which only one opens the same paragraph.
+        reversed_others = [SEVEN[5], *CHANGED[4::-1]]
+        verdict = judge(paper(), SEVEN[:6], reversed_others)
+        assert verdict.relation is Relation.DIFFERENT
+        assert "1 of 6 auxiliary codes equal" in str(verdict.evidence["why"])
+
+    def test_rule_3_counts_codes_or_characters(self) -> None:
+        # Three of five codes are equal, and two characters of each other one.
+        longer = ["a xyz", "b xyz", "c xyz", "d xyz", "e xyz", "f xyz"]
+        shorter = ["a xyz", "b xyz", "c xyw", "d xyw", "e xyz"]
+        assert judge(paper(), shorter, longer).relation is Relation.DIFFERENT
+        verdict = judge(paper(counting="characters"), shorter, longer)
+        assert verdict.relation is Relation.CONTAINED
+        assert "13 of 15 auxiliary characters equal" in str(verdict.evidence["why"])
 
 
 class TestGuards:
@@ -204,7 +216,23 @@ OPTIONS = st.builds(
     auxiliary=st.sampled_from([0.01, 0.5, 0.8, 1.0]),
     minimum_paragraphs=st.integers(1, 2),
     certain_length=st.sampled_from([-1, 3, 5]),
+    counting=st.sampled_from(["codes", "characters"]),
 )
+
+
+class TestRuleThree:
+    @given(st.lists(PARAGRAPHS, max_size=4), st.lists(PARAGRAPHS, max_size=4))
+    def test_the_best_pairing_of_equal_openings(self, left: list[str], right: list[str]) -> None:
+        every = paper(large=0, small=0, undetermined="compare", certain_length=99)
+        shorter, longer = sorted((left, right), key=len)
+        best = max(
+            (sum(a[0] == b[0] for a, b in pairs), sum(a == b for a, b in pairs))
+            for order in itertools.permutations(longer)
+            for pairs in [list(zip(shorter, order, strict=False))]
+        )
+        evidence = judge(every, left, right).evidence
+        if best[0]:
+            assert (evidence["auxiliary_shared"], evidence["auxiliary_equal"]) == best
 
 
 class TestExactIndex:

@@ -21,7 +21,6 @@ Symbols = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
 
 SYMBOL_BYTES = 8
-PAIRED = 1 << 32  # worth more than any number of equal auxiliary codes
 
 
 def paragraph_codes(
@@ -139,46 +138,6 @@ def equal_lists(
         theirs = right[right_offsets[row] : right_offsets[row + 1]]
         equal[row] = ours.size == theirs.size and _is_equal(ours, theirs) == 1
     return equal
-
-
-@kernel
-def paired_paragraphs(
-    left: Symbols,
-    left_auxiliary: Symbols,
-    left_offsets: Offsets,
-    right: Symbols,
-    right_auxiliary: Symbols,
-    right_offsets: Offsets,
-    wanted: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`(paired, equal)`: how many paragraphs of row r pair up along a longest common subsequence
-    of the symbols, and how many of those pairs have equal auxiliary codes.
-
-    Of several longest pairings the one with most equal auxiliary codes counts, so left and right
-    can be swapped. Rows that are not `wanted` get zeros.
-    """
-    rows = left_offsets.size - 1
-    paired = np.zeros(rows, np.int64)
-    equal = np.zeros(rows, np.int64)
-    for row in range(rows):
-        if not wanted[row]:
-            continue
-        left_start, right_start = left_offsets[row], right_offsets[row]
-        width = right_offsets[row + 1] - right_start
-        above = np.zeros(width + 1, np.int64)
-        here = np.zeros(width + 1, np.int64)
-        for a in range(left_start, left_offsets[row + 1]):
-            for place in range(width):
-                best = max(above[place + 1], here[place])
-                b = right_start + place
-                if left[a] == right[b]:
-                    worth = PAIRED + _is_equal(left_auxiliary[a], right_auxiliary[b])
-                    best = max(best, above[place] + worth)
-                here[place + 1] = best
-            above, here = here, above
-        paired[row] = above[width] // PAIRED
-        equal[row] = above[width] % PAIRED
-    return paired, equal
 
 
 @kernel

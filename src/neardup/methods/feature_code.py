@@ -15,9 +15,9 @@ Two indexes find the pages to compare (the option `index`):
 * `forest`, the paper's: a search visits only the nodes on its path in the tree of its interval. It
   misses equal pages in another interval, and equal pages in the other subtree of a node. What it
   finds depends on the order of the pages.
-* `exact`: one key per paragraph (opening and auxiliary code together) and one for the whole main
-  code. It misses nothing: a pair that is equal by rule 3 has at least one paragraph with both codes
-  equal, and a pair that is equal by rule 1 has the same main code.
+* `exact`: a key for each thing that rule 3 counts and one for the whole main code. It misses
+  nothing: a pair that is equal by rule 3 has at least one of them in common, and a pair that is
+  equal by rule 1 has the same main code.
 """
 
 from __future__ import annotations
@@ -126,16 +126,15 @@ class FeatureCode(Method):
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         codes = Codes.of(features, self.options.n)
         enough = self.decidable(features).to_numpy(zero_copy_only=False)
-        lengths = np.diff(codes.offsets)
-        paragraphs = np.column_stack([codes.main, codes.auxiliary]).ravel()
-        places = np.arange(codes.main.size + 1) * (1 + self.options.n)
+        units, offsets = codes.auxiliary_units(self.options.counting)
+        lengths = np.diff(offsets)
         rows = np.concatenate(
             [np.flatnonzero(enough), np.repeat(np.arange(lengths.size), lengths * enough)]
         )
         keys = np.concatenate(
             [
                 document_hashes(codes.main, codes.offsets)[enough],
-                document_hashes(paragraphs, places)[np.repeat(enough, lengths)],
+                units[np.repeat(enough, lengths)],
             ]
         )
         return pa.record_batch([rows, keys], schema=KEYS)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.config import option
-from neardup.kernels.feature_codes import common_symbols, equal_lists, paired_paragraphs
+from neardup.kernels.feature_codes import common_symbols, equal_lists
+from neardup.kernels.shingles import document_hashes
 from neardup.methods.base import State
 from neardup.model import Relation
 
@@ -55,6 +56,9 @@ class FeatureCodeOptions:
         "share of equal auxiliary codes required by rule 3",
         minimum=0.01,  # at 0 a pair without an equal paragraph, so without a key, would pass
         maximum=1,
+    )
+    counting: Literal["codes", "characters"] = option(
+        "codes", "what rule 3 counts: whole auxiliary codes, or their single characters"
     )
     width: float = option(50, "width of an interval of the gathering factor (forest)", minimum=1)
     minimum_paragraphs: int = option(
@@ -104,6 +108,19 @@ class Codes:
             features["own"].to_numpy().astype(np.int64),
         )
 
+    def auxiliary_units(self, counting: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """What rule 3 counts, as hashes, and where each page's begin: one per paragraph (opening
+        and auxiliary code), or n (opening, place and character; a missing mark is a character)."""
+        count, n = self.auxiliary.shape
+        if counting == "codes":
+            parts, size = np.column_stack([self.main, self.auxiliary]), 1
+        else:
+            places = np.broadcast_to(np.arange(n, dtype=np.uint64), (count, n))
+            openings = np.broadcast_to(self.main[:, None], (count, n))
+            parts, size = np.stack([openings, places, self.auxiliary], axis=2), n
+        ends = np.arange(count * size + 1) * (parts.size // max(count * size, 1))
+        return document_hashes(parts.ravel(), ends), self.offsets * size
+
     @classmethod
     def of_one(cls, code: Code, n: int) -> Codes:
         return cls(
@@ -118,7 +135,9 @@ def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[
     """Rules 1 to 3 of section 3.2 on each pair of codes.
 
     Main codes are multisets of n and m symbols, in page order. `share` is their intersection as a
-    share of the shorter one: "of either" in the paper means that one of the two is enough.
+    share of the shorter one: "of either" in the paper means that one of the two is enough. Rule 3
+    is about the whole intersection, whatever the order of its paragraphs; of several paragraphs
+    with one opening those with equal auxiliary codes count as each other's.
     """
     n, m = np.diff(left.offsets), np.diff(right.offsets)
     shorter, longer = np.minimum(n, m), np.maximum(n, m)
@@ -131,18 +150,16 @@ def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[
     large = decidable & (share > options.large)
     unclear = decidable & ~large & ~subset & (share >= options.small) & (common > 0)
     compared = equal | subset | large | (unclear & (options.undetermined == "compare"))  # rule 2
-    paired, same = paired_paragraphs(
-        *(left.main, left.auxiliary, left.offsets),
-        *(right.main, right.auxiliary, right.offsets),
-        compared & ~certain,
-    )
-    passed = certain | (compared & (same / np.maximum(paired, 1) >= options.auxiliary))  # rule 3
+    units = [side.auxiliary_units(options.counting) for side in (left, right)]
+    same = common_symbols(*units[0], *units[1])
+    shared = common * (options.n if options.counting == "characters" else 1)
+    passed = certain | (compared & (same / np.maximum(shared, 1) >= options.auxiliary))  # rule 3
     kinds = np.select(
         [~decidable, passed & equal, passed & subset & (n < m), passed & subset, passed],
         [UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR],
         OTHER,
     )
-    columns = (kinds, common, n, m, longer, compared & ~certain, paired, same, unclear)
+    columns = (kinds, common, n, m, longer, compared & ~certain, shared, same, unclear)
     return [_ruling(*row) for row in zip(*(each.tolist() for each in columns), strict=True)]
 
 
@@ -153,7 +170,7 @@ def _ruling(
     m: int,
     longer: int,
     compared: bool,
-    paired: int,
+    shared: int,
     same: int,
     unclear: bool,
 ) -> Ruling:
@@ -168,8 +185,9 @@ def _ruling(
     }
     why = reasons.get(kind, f"{common} main codes in common, of {n} and {m}")
     if compared:
-        evidence |= {"paired": paired, "auxiliary_equal": same}
-        why += f"; {same} of {paired} auxiliary codes equal"
+        evidence |= {"auxiliary_shared": shared, "auxiliary_equal": same}
+        what = "codes" if shared == common else "characters"
+        why += f"; {same} of {shared} auxiliary {what} equal"
     elif unclear:
         why += ": neither few nor most"
     return Ruling(RELATIONS[kind], common / longer, {"why": why, **evidence})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -45,17 +44,3 @@ def _role(character: str) -> str:
 def common_symbols(left: Sequence[int], right: Sequence[int]) -> int:
     """The size of the intersection of two multisets."""
     return (Counter(left) & Counter(right)).total()
-
-
-def paired_paragraphs(
-    left: Sequence[tuple[int, tuple[int, ...]]], right: Sequence[tuple[int, tuple[int, ...]]]
-) -> tuple[int, int]:
-    """By trying every pairing: the longest, and of those the one with most equal codes."""
-    best = (0, 0)
-    for size in range(1, min(len(left), len(right)) + 1):
-        for ours in itertools.combinations(left, size):
-            for theirs in itertools.combinations(right, size):
-                pairs = list(zip(ours, theirs, strict=True))
-                if all(a[0] == b[0] for a, b in pairs):
-                    best = max(best, (size, sum(a[1] == b[1] for a, b in pairs)))
-    return best
