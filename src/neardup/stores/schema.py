@@ -7,6 +7,7 @@ values; each database translates that (`Connection`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from neardup.errors import StoreError
@@ -44,77 +45,24 @@ PARTS = {
     "state": ("state",),
 }
 
-# {int}, {bool}, {blob} and {real} are the database's own; {packed} makes a table its own index;
-# {hashed} is how the database indexes a hash of a text, or empty if its indexes take any text.
-VERSION_1 = (
-    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    """CREATE TABLE pages (
-        number {int} NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, url TEXT NOT NULL,
-        host TEXT NOT NULL, title TEXT NOT NULL, time {int}, added {int} NOT NULL,
-        seen {int} NOT NULL, size {int} NOT NULL, length {int} NOT NULL,
-        digest {int} NOT NULL, sister {int} NOT NULL, decidable {bool} NOT NULL,
-        cluster {int} NOT NULL)""",
-    "CREATE INDEX pages_by_cluster ON pages (cluster)",
-    "CREATE INDEX pages_by_host ON pages (host)",
-    "CREATE INDEX pages_by_seen ON pages (seen)",
-    "CREATE TABLE texts (number {int} NOT NULL PRIMARY KEY, content {blob} NOT NULL)",
-    "CREATE TABLE features (number {int} NOT NULL PRIMARY KEY, content {blob} NOT NULL)",
-    "CREATE TABLE surveys (number {int} NOT NULL PRIMARY KEY, content {blob} NOT NULL)",
-    """CREATE TABLE keys (
-        key {int} NOT NULL, number {int} NOT NULL, PRIMARY KEY (key, number)){packed}""",
-    """CREATE TABLE sites (
-        site {int} NOT NULL, number {int} NOT NULL, PRIMARY KEY (site, number)){packed}""",
-    "CREATE INDEX sites_by_page ON sites (number)",
-    """CREATE TABLE edges (
-        a {int} NOT NULL, b {int} NOT NULL, relation TEXT NOT NULL, similarity {real},
-        PRIMARY KEY (a, b)){packed}""",
-    "CREATE INDEX edges_by_b ON edges (b)",
-    """CREATE TABLE clusters (
-        cluster {int} NOT NULL PRIMARY KEY, size {int} NOT NULL, created {int} NOT NULL,
-        changed {int} NOT NULL, moved_to {int})""",
-    "CREATE INDEX clusters_by_size ON clusters (size, cluster)",
-    "CREATE INDEX clusters_by_change ON clusters (changed, cluster)",
-    """CREATE TABLE events (
-        number {int} NOT NULL PRIMARY KEY, at {int} NOT NULL, cluster {int} NOT NULL,
-        kind TEXT NOT NULL, page TEXT NOT NULL, other {int})""",
-    "CREATE INDEX events_by_cluster ON events (cluster)",
-    """CREATE TABLE state (
-        map TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (map, key)){packed}""",
-    """CREATE TABLE feedback (
-        a TEXT NOT NULL, b TEXT NOT NULL, duplicate {bool} NOT NULL, at {int} NOT NULL,
-        note TEXT NOT NULL, PRIMARY KEY (a, b))""",
-)
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def _run_file(name: str, connection: Connection, types: dict[str, str]) -> None:
+    """Run the statements of a file; `types` fills in what differs between databases."""
+    text = (MIGRATIONS / name).read_text(encoding="utf-8").format(**types)
+    for statement in text.rstrip(";\n").split(";\n"):
+        connection.run(statement)
 
 
 def _make_tables(connection: Connection, types: dict[str, str]) -> None:
-    for statement in VERSION_1:
-        connection.run(statement.format(**types))
-
-
-# The first page of a cluster is looked up for every page that joins a large one.
-VERSION_2 = (
-    "DROP INDEX pages_by_cluster",
-    "CREATE INDEX pages_by_cluster ON pages (cluster, number)",
-)
-# PostgreSQL refuses index entries above 2.7 KB; ids and hosts may be longer.
-VERSION_2_HASHED = (
-    "ALTER TABLE pages DROP CONSTRAINT pages_id_key",
-    "ALTER TABLE pages ADD CONSTRAINT pages_id_key EXCLUDE {hashed} (id WITH =)",
-    "DROP INDEX pages_by_host",
-    "CREATE INDEX pages_by_host ON pages {hashed} (host)",
-    "ALTER TABLE state DROP CONSTRAINT state_pkey",
-    "CREATE INDEX state_by_key ON state {hashed} (key)",
-    "CREATE INDEX state_by_map ON state (map)",
-    "ALTER TABLE feedback DROP CONSTRAINT feedback_pkey",
-    "CREATE INDEX feedback_by_a ON feedback {hashed} (a)",
-)
+    _run_file("1.sql", connection, types)
 
 
 def _index_long_texts(connection: Connection, types: dict[str, str]) -> None:
-    statements = VERSION_2 + (VERSION_2_HASHED if types["hashed"] else ())
-    for statement in statements:
-        connection.run(statement.format(**types))
+    _run_file("2.sql", connection, types)
+    if types["hashed"]:  # how the database indexes a hash of a text; empty if it takes any text
+        _run_file("2-hashed.sql", connection, types)
 
 
 Step = Callable[[Connection, dict[str, str]], None]
