@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,16 +36,6 @@ NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.
 TRUTH = "truth.csv"
 ABOUT = "synth.json"  # the settings; its presence marks a set as generated
 COLUMNS = ["id", "article", "kind"]
-
-
-class Sink(Protocol):
-    """Writes the batches of one format."""
-
-    def write(self, batch: Any) -> None:
-        """Write one batch."""
-
-    def close(self) -> None:
-        """Write what is left."""
 
 
 def write_set(
@@ -80,12 +70,11 @@ def write_set(
         _make_room(out, settings)
         with _whole(out / NAMES[format]) as stream, _whole(out / TRUTH) as truth:
             truth.write((",".join(COLUMNS) + "\n").encode())
-            sink = _sink(format, stream, texts)
-            for packed, labels, count in batches(settings, pack, workers or default_workers()):
-                sink.write(packed)
-                truth.write(labels)
-                progress.advance(count)
-            sink.close()
+            with _writing(format, stream, texts) as write:
+                for packed, labels, count in batches(settings, pack, workers or default_workers()):
+                    write(packed)
+                    truth.write(labels)
+                    progress.advance(count)
     return out / NAMES[format]
 
 
@@ -165,40 +154,17 @@ def _encoded_page(page: SynthPage, texts: bool) -> RawPage:
     return RawPage(page.url, body, not texts, Source(""), page.url, original=record)
 
 
-def _sink(form: str, stream: BinaryIO, texts: bool) -> Sink:
-    return _Rows(stream, texts) if form == "parquet" else _Bytes(stream)
-
-
-class _Bytes:
-    """Compressed batches one after another; zstd frames and gzip members may be concatenated."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, batch: bytes) -> None:
-        self._stream.write(batch)
-
-    def close(self) -> None:
-        """Nothing to close; `_Rows` has something."""
-
-
-class _Rows:
-    """A Parquet file with the columns that `dedup` reads."""
-
-    def __init__(self, stream: BinaryIO, texts: bool) -> None:
-        self._columns = ["id", "url", "time", *(["title"] if texts else []), "content"]
-        content = "text" if texts else "html"
-        self._schema = pa.schema([_field(name, content) for name in self._columns])
-        self._file = pq.ParquetWriter(stream, self._schema, compression="zstd")
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        columns = [batch[name] for name in self._columns]
-        self._file.write_batch(pa.record_batch(columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _field(name: str, content: str) -> pa.Field:
-    field = SCHEMA.field(name)
-    return pa.field(content if name == "content" else name, field.type)
+@contextmanager
+def _writing(form: str, stream: BinaryIO, texts: bool) -> Iterator[Callable[[Any], object]]:
+    """A function that writes a batch to the stream."""
+    if form != "parquet":
+        yield stream.write  # zstd frames and gzip members may be concatenated
+        return
+    names = ["id", "url", "time", *(["title"] if texts else []), "content"]
+    columns = {name: pa.field(name, SCHEMA.field(name).type) for name in names}
+    columns["content"] = columns["content"].with_name("text" if texts else "html")
+    schema = pa.schema(columns.values())
+    with pq.ParquetWriter(stream, schema, compression="zstd") as file:
+        yield lambda batch: file.write_batch(
+            pa.record_batch([batch[name] for name in names], schema=schema)
+        )

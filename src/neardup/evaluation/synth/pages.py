@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from multiprocessing import get_context
@@ -33,18 +33,6 @@ ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the origi
 CHARSETS = {"en": ("windows-1252", "utf-16"), "zh": ("gbk", "gb18030", "big5", "utf-16")}
 BATCH = 500  # pages; fixed, because compressed files depend on it
 LANGUAGES = ("en", "zh", "both")
-SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("title", pa.string(), nullable=False),
-        pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("charset", pa.string(), nullable=False),
-        pa.field("content", pa.string(), nullable=False),
-        pa.field("article", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-    ]
-)
 Made = TypeVar("Made")
 
 
@@ -81,6 +69,15 @@ class SynthPage:
     content: str
     article: str
     kind: str
+
+
+_TYPES = {"time": pa.timestamp("us", tz="UTC")}
+SCHEMA = pa.schema(
+    [
+        pa.field(each.name, _TYPES.get(each.name, pa.string()), nullable=False)
+        for each in fields(SynthPage)
+    ]
+)
 
 
 def synth(
