@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
-from neardup.cli.options import Assignments, Inputs, Preset, View
+from neardup.cli.options import Assignments, Inputs, Preset, View, option
 
 EXAMPLE = (
     "Examples:  [bold]neardup check crawl.warc.gz --store sqlite:///crawl.db[/bold]   "
@@ -17,44 +15,16 @@ EXAMPLE = (
 
 def check(
     inputs: Inputs,
-    store: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="Store of pages seen so far: sqlite:///file.db or postgresql://host/database. "
-            "Created if it does not exist.",
-        ),
-    ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per page.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Look pages up without adding them.")
-    ] = False,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="Method of a new store; see 'neardup methods'. "
-            "\\[default: the store's own; own-text if it is new]"
-        ),
-    ] = None,
+    store: Annotated[str, option("check.store")],
+    as_json: Annotated[bool, option("check.as_json")] = False,
+    dry_run: Annotated[bool, option("check.dry_run")] = False,
+    method: Annotated[str | None, option("check.method")] = None,
     preset: Preset = None,
     view: View = None,
     set_: Assignments = None,
-    no_text: Annotated[
-        bool,
-        typer.Option(
-            "--no-text",
-            help="Store no text (new stores only): smaller, but pages cannot be judged again and "
-            "the review pages show no text.",
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Parser threads. \\[default: all cores]")
-    ] = None,
-    max_page_size: Annotated[
-        str, typer.Option(help="Skip pages larger than this, and count them.")
-    ] = "20MB",
+    no_text: Annotated[bool, option("check.no_text")] = False,
+    workers: Annotated[int | None, option("check.workers")] = None,
+    max_page_size: Annotated[str, option("check.max_page_size")] = "20MB",
 ) -> None:
     """Report whether each page is new or a duplicate of a stored one, and add it to the store.
 

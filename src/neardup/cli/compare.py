@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neardup.cli.options import Assignments, View
+from neardup.cli.options import AsJson, Assignments, View, argument, option
 
 if TYPE_CHECKING:
     from neardup.methods.base import Method
@@ -17,17 +17,13 @@ EXAMPLE = "Example:  [bold]neardup compare a.html b.html --method all[/bold]"
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="File with one page.")],
-    b: Annotated[str, typer.Argument(help="File with the other page.")],
-    method: Annotated[
-        str, typer.Option(help="A method's name, or 'all'; see 'neardup methods'.")
-    ] = "own-text",
-    preset: Annotated[
-        str, typer.Option(help="'paper' applies the paper's rule as printed, without our guards.")
-    ] = "default",
+    a: Annotated[str, argument("compare.a")],
+    b: Annotated[str, argument("compare.b")],
+    method: Annotated[str, option("compare.method")] = "own-text",
+    preset: Annotated[str, option("shared.preset")] = "default",
     view: View = None,
     set_: Assignments = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the relation of page A to page B, and the evidence for it."""
     from neardup.api import judge_pair, one_page  # noqa: PLC0415
@@ -79,7 +75,7 @@ METHODS_EXAMPLE = "Example:  [bold]neardup methods --json[/bold]"
 
 
 def methods(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the methods: name, paper, languages, cost, and options with their defaults."""
     from neardup.methods.registry import BUILT_IN, method_class  # noqa: PLC0415 - keeps --help quick

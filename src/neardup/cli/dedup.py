@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neardup.cli.options import Assignments, Inputs, Preset, View
+from neardup.cli.options import Assignments, Inputs, Preset, View, argument, option
 from neardup.errors import UsageError
+
+if TYPE_CHECKING:
+    from neardup.local.result import Result
 
 EXAMPLE = (
     "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
@@ -36,154 +39,63 @@ ONLY_SPARK = ("master", "partitions")
 
 
 def dedup(
+    context: typer.Context,
     inputs: Inputs,
-    out: Annotated[str, typer.Option(help="Result directory.")],
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            help="local (this machine) or spark (a cluster); both give the same result. "
-            "\\[default: local]"
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help="Method; see 'neardup methods'. \\[default: own-text]"),
-    ] = None,
+    out: Annotated[str, option("dedup.out")],
+    engine: Annotated[str | None, option("dedup.engine")] = None,
+    method: Annotated[str | None, option("dedup.method")] = None,
     preset: Preset = None,
     view: View = None,
     set_: Assignments = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="TOML file with these options; the command line overrides it."),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            help="Which page of each cluster to keep: original, longest, first (smallest id), "
-            "newest, oldest or canonical. \\[default: original]"
-        ),
-    ] = None,
-    contained: Annotated[
-        bool | None,
-        typer.Option("--contained", help="Also cluster excerpts with the page that contains them."),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Output format: jsonl or parquet. \\[default: jsonl; Spark writes parquet]",
-        ),
-    ] = None,
-    write_kept: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the kept pages, as .jsonl(.gz, .zst), .parquet or .warc(.gz)."
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads. \\[default: all cores]")
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help="Result directory of an earlier run: cluster the new pages with its pages, "
-            "without reading those again."
-        ),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory limit; work beyond it spills to disk. \\[default: 4GB]"),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate time and memory, then exit.")
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    max_page_size: Annotated[
-        str | None,
-        typer.Option(help="Skip pages larger than this, and count them. \\[default: 20MB]"),
-    ] = None,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            help="Spark master: spark://host:7077, yarn, k8s://... or local[4]. "
-            "\\[default: the one set by spark-submit, or all cores of this machine]"
-        ),
-    ] = None,
-    partitions: Annotated[
-        int | None,
-        typer.Option(min=1, help="Spark: shuffle partitions. \\[default: Spark chooses]"),
-    ] = None,
+    config: Annotated[Path | None, option("dedup.config")] = None,
+    keep: Annotated[str | None, option("dedup.keep")] = None,
+    contained: Annotated[bool | None, option("dedup.contained")] = None,
+    format_: Annotated[str | None, option("dedup.format")] = None,
+    write_kept: Annotated[Path | None, option("dedup.write_kept")] = None,
+    workers: Annotated[int | None, option("dedup.workers")] = None,
+    against: Annotated[str | None, option("dedup.against")] = None,
+    memory: Annotated[str | None, option("dedup.memory")] = None,
+    dry_run: Annotated[bool, option("dedup.dry_run")] = False,
+    resume: Annotated[bool, option("dedup.resume")] = False,
+    max_page_size: Annotated[str | None, option("dedup.max_page_size")] = None,
+    master: Annotated[str | None, option("dedup.master")] = None,
+    partitions: Annotated[int | None, option("dedup.partitions")] = None,
 ) -> None:
     """Find the duplicates among the pages of INPUT and write every decision to a directory.
 
     It holds clusters.jsonl (each page once: its cluster, and what it duplicates unless it is
     kept), pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
     """
-    arguments = {
-        "engine": engine,
-        "method": method,
-        "preset": preset,
-        "view": view,
-        "keep": keep,
-        "contained": contained,
-        "format": format_,
-        "workers": workers,
-        "memory": memory,
-        "max_page_size": max_page_size,
-        "master": master,
-        "partitions": partitions,
-    }
+    arguments = {name.rstrip("_"): value for name, value in context.params.items()}
     settings, options = merge_settings(config, arguments, set_ or [])
-    if settings.pop("engine") == "spark":
-        refuse(settings, ONLY_LOCAL, "--engine local")
-        if write_kept is not None or resume or dry_run:
-            raise UsageError("--write-kept, --resume and --dry-run need --engine local")
-        run_on_spark(inputs, out, settings, options, against)
-        return
-    refuse(settings, ONLY_SPARK, "--engine spark")
+    local = settings.pop("engine") == "local"
+    for name in ONLY_SPARK if local else ONLY_LOCAL:
+        if settings.pop(name) != DEFAULTS[name]:
+            raise UsageError(f"--{name} needs --engine {'spark' if local else 'local'}")
+    if not local and (write_kept is not None or resume or dry_run):
+        raise UsageError("--write-kept, --resume and --dry-run need --engine local")
 
-    from neardup.api import dedup as run  # noqa: PLC0415
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
     from neardup.pages import Limits  # noqa: PLC0415
 
-    settings["memory"] = parse_size(settings["memory"])
+    run: Callable[..., Result]
     limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
-    show_needs(inputs, limits, settings, options)
-    if dry_run:
-        return
-    with shown_progress("run the same command with --resume to continue") as progress:
-        result = run(
-            inputs,
-            out,
-            options=options,
-            write_kept=write_kept,
-            against=against,
-            resume=resume,
-            limits=limits,
-            progress=progress,
-            **settings,
-        )
-    show_outcome(result)
+    if local:
+        from neardup.api import dedup as run  # noqa: PLC0415
 
+        settings["memory"] = parse_size(settings["memory"])
+        show_needs(inputs, limits, settings, options)
+        if dry_run:
+            return
+        settings |= {"write_kept": write_kept, "resume": resume}
+        interrupted = "run the same command with --resume to continue"
+    else:
+        from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
-def run_on_spark(
-    inputs: Sequence[str],
-    out: str,
-    settings: dict[str, Any],
-    options: Mapping[str, object],
-    against: str | None,
-) -> None:
-    """The same run on a cluster. It writes no report: the result may be too large for one."""
-    from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415
-    from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.pages import Limits  # noqa: PLC0415
-    from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
-
-    limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
-    with shown_progress() as progress:
+        interrupted = "no result was written"
+    with shown_progress(interrupted) as progress:
         result = run(
             inputs,
             out,
@@ -194,13 +106,6 @@ def run_on_spark(
             **settings,
         )
     show_outcome(result)
-
-
-def refuse(settings: dict[str, Any], names: Sequence[str], engine: str) -> None:
-    """Remove the settings of the other engine; an error if the user set one."""
-    for name in names:
-        if settings.pop(name) != DEFAULTS[name]:
-            raise UsageError(f"--{name} needs {engine}")
 
 
 def merge_settings(
@@ -217,7 +122,7 @@ def merge_settings(
     if unknown:
         known = ", ".join(DEFAULTS)
         raise UsageError(f"{config} has no setting {unknown[0]!r}; there are: {known}, [options]")
-    chosen = {name: value for name, value in arguments.items() if value is not None}
+    chosen = {name: arguments[name] for name in DEFAULTS if arguments[name] is not None}
     settings = {**DEFAULTS, **stored, **chosen}
     check_settings(settings)
     return settings, {**options, **read_assignments(assignments)}
@@ -257,26 +162,12 @@ RECLUSTER_EXAMPLE = "Example:  [bold]neardup recluster result --threshold 0.9 --
 
 
 def recluster(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Result directory of an earlier run.")
-    ],
-    threshold: Annotated[
-        float,
-        typer.Option(help="Least similarity of a pair in one cluster, 0 to 1.", min=0.0, max=1.0),
-    ],
-    out: Annotated[Path, typer.Option(help="Directory for the new result.")],
-    keep: Annotated[
-        str | None, typer.Option(help="Which page of each cluster to keep. \\[default: as before]")
-    ] = None,
-    contained: Annotated[
-        bool | None,
-        typer.Option(
-            "--contained/--no-contained", help="Also cluster excerpts. \\[default: as before]"
-        ),
-    ] = None,
-    format_: Annotated[
-        str, typer.Option("--format", help="Output format: jsonl or parquet.")
-    ] = "jsonl",
+    folder: Annotated[Path, argument("recluster.folder")],
+    threshold: Annotated[float, option("recluster.threshold")],
+    out: Annotated[Path, option("recluster.out")],
+    keep: Annotated[str | None, option("recluster.keep")] = None,
+    contained: Annotated[bool | None, option("recluster.contained")] = None,
+    format_: Annotated[str, option("recluster.format")] = "jsonl",
 ) -> None:
     """Cluster the judged pairs of an earlier result again, without reading its pages.
 
@@ -305,7 +196,7 @@ DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Result directory.")] = Path("demo-output"),
+    out: Annotated[Path, option("demo.out")] = Path("demo-output"),
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     from neardup.api import dedup  # noqa: PLC0415

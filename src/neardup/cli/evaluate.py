@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neardup.cli.options import DuplicateFrom, argument, option
 from neardup.errors import NeardupError
 
 if TYPE_CHECKING:
@@ -24,59 +25,18 @@ EXAMPLE = (
 
 
 def evaluate(
-    sets: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SET...",
-            help="Directories with pages (pages.jsonl.zst, .parquet, .warc.gz ...) and truth.csv: "
-            "id, article, kind; or a, b and label or grade.",
-        ),
-    ] = None,
+    sets: Annotated[list[Path] | None, argument("evaluate.sets")] = None,
     *,
-    out: Annotated[Path, typer.Option(help="Directory for the results.")],
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Comma-separated methods. NAME:paper is the paper's rule as printed, "
-            "NAME:option=value sets an option. \\[default: all]"
-        ),
-    ] = None,
-    duplicate_from: Annotated[
-        float | None,
-        typer.Option(
-            help="Least grade of a duplicate, for graded pairs. "
-            "\\[default: half of the highest grade]"
-        ),
-    ] = None,
-    keep_results: Annotated[
-        bool, typer.Option("--keep-results", help="Keep the result of each run in OUT/runs.")
-    ] = False,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads per run. \\[default: all cores]")
-    ] = None,
-    floors: Annotated[
-        Path | None,
-        typer.Option(
-            help="TOML file with the least F1 of each method; exit code 1 if one falls below."
-        ),
-    ] = None,
-    raise_floors: Annotated[
-        bool,
-        typer.Option("--raise-floors", help="Raise the floors in the file where results allow it."),
-    ] = False,
-    papers: Annotated[
-        bool,
-        typer.Option("--papers", help="Run the papers' experiments on generated pages instead."),
-    ] = False,
-    paper: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METHOD", help="Run only the experiment of this method's paper; repeatable."
-        ),
-    ] = None,
-    fraction: Annotated[
-        float, typer.Option(help="Scale down the papers' page counts, for a quick look.")
-    ] = 1.0,
+    out: Annotated[Path, option("evaluate.out")],
+    methods: Annotated[str | None, option("evaluate.methods")] = None,
+    duplicate_from: DuplicateFrom = None,
+    keep_results: Annotated[bool, option("evaluate.keep_results")] = False,
+    workers: Annotated[int | None, option("evaluate.workers")] = None,
+    floors: Annotated[Path | None, option("evaluate.floors")] = None,
+    raise_floors: Annotated[bool, option("evaluate.raise_floors")] = False,
+    papers: Annotated[bool, option("evaluate.papers")] = False,
+    paper: Annotated[list[str] | None, option("evaluate.paper")] = None,
+    fraction: Annotated[float, option("evaluate.fraction")] = 1.0,
 ) -> None:
     """Run methods on labelled sets: precision, recall, F1, B-cubed, adjusted Rand, time, memory.
 
@@ -189,29 +149,12 @@ TUNE_EXAMPLE = (
 
 
 def tune(
-    labelled: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SET",
-            help="Directory with pages and truth.csv: id, article; or a, b and label or grade.",
-        ),
-    ],
-    method: Annotated[str, typer.Option(help="Method to tune; see 'neardup methods'.")],
-    precision: Annotated[
-        float | None,
-        typer.Option(help="Maximise recall at this precision or better. \\[default: maximise F1]"),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="TOML file to write.")] = Path("tuned.toml"),
-    duplicate_from: Annotated[
-        float | None,
-        typer.Option(
-            help="Least grade of a duplicate, for graded pairs. "
-            "\\[default: half of the highest grade]"
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads. \\[default: all cores]")
-    ] = None,
+    labelled: Annotated[Path, argument("tune.labelled")],
+    method: Annotated[str, option("tune.method")],
+    precision: Annotated[float | None, option("tune.precision")] = None,
+    out: Annotated[Path, option("tune.out")] = Path("tuned.toml"),
+    duplicate_from: DuplicateFrom = None,
+    workers: Annotated[int | None, option("tune.workers")] = None,
 ) -> None:
     """Choose a method's thresholds from labels, and report how certain the choice is.
 
@@ -244,29 +187,17 @@ SYNTH_EXAMPLE = (
 
 
 def synth(
-    pages: Annotated[int, typer.Option(min=1, help="Number of pages.")],
-    out: Annotated[Path, typer.Option(help="Directory for the set.")],
-    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same pages.")] = 0,
-    format_: Annotated[
-        str,
-        typer.Option("--format", help="jsonl (pages.jsonl.zst), parquet, or warc (pages.warc.gz)."),
-    ] = "jsonl",
-    language: Annotated[str, typer.Option(help="en, zh or both.")] = "both",
-    length: Annotated[str, typer.Option(help="Article length: short or normal.")] = "normal",
-    texts: Annotated[
-        bool, typer.Option("--texts", help="Write plain texts, without site templates.")
-    ] = False,
-    reprints: Annotated[
-        float, typer.Option(help="Share of pages that reprint an earlier one.")
-    ] = 0.5,
-    days: Annotated[int, typer.Option(min=1, help="Days over which articles are dated.")] = 30,
-    pages_per_host: Annotated[
-        int,
-        typer.Option(min=1, help="Average pages per host; a few hosts have many, most have few."),
-    ] = 8,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. \\[default: all cores]")
-    ] = None,
+    pages: Annotated[int, option("synth.pages")],
+    out: Annotated[Path, option("synth.out")],
+    seed: Annotated[int, option("synth.seed")] = 0,
+    format_: Annotated[str, option("synth.format")] = "jsonl",
+    language: Annotated[str, option("synth.language")] = "both",
+    length: Annotated[str, option("synth.length")] = "normal",
+    texts: Annotated[bool, option("synth.texts")] = False,
+    reprints: Annotated[float, option("synth.reprints")] = 0.5,
+    days: Annotated[int, option("synth.days")] = 30,
+    pages_per_host: Annotated[int, option("synth.pages_per_host")] = 8,
+    workers: Annotated[int | None, option("synth.workers")] = None,
 ) -> None:
     """Generate a labelled set of English and Chinese pages: the pages and truth.csv.
 

@@ -1,31 +1,39 @@
-"""Options that several commands share."""
+"""Arguments and options of the commands; `options.toml` has their help, names and limits."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT...",
-        help="Folders of .html/.txt, .warc(.gz), .jsonl(.gz, .zst), .parquet, globs, remote "
-        "paths (s3://, gs://, hf://), or - for JSONL on standard input.",
-    ),
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(help="'paper' applies the paper's rule as printed, without our guards."),
-]
-View = Annotated[
-    str | None,
-    typer.Option(
-        help="Which text of a page counts: whole, main (without menus and links) or own (without "
-        "what its site repeats). [default: what suits the method]"
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set an option of the method; repeatable."),
-]
+from neardup.config import read_toml
+
+_TEXTS = read_toml(Path(__file__).with_name("options.toml"))
+
+
+def option(name: str) -> Any:
+    """The option that the file has under `command.name`."""
+    names, details = _read(name)
+    return typer.Option(*names, **details)
+
+
+def argument(name: str) -> Any:
+    """The argument that the file has under `command.name`."""
+    return typer.Argument(**_read(name)[1])
+
+
+def _read(name: str) -> tuple[list[str], dict[str, Any]]:
+    command, _, own = name.partition(".")
+    entry = _TEXTS[command][own]
+    details: dict[str, Any] = {"help": entry} if isinstance(entry, str) else dict(entry)
+    return details.pop("names", []), details
+
+
+# Those of several commands.
+Inputs = Annotated[list[str], argument("shared.inputs")]
+Preset = Annotated[str | None, option("shared.preset")]
+View = Annotated[str | None, option("shared.view")]
+Assignments = Annotated[list[str] | None, option("shared.assignments")]
+DuplicateFrom = Annotated[float | None, option("shared.duplicate_from")]
+AsJson = Annotated[bool, option("shared.as_json")]

@@ -9,9 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from neardup.cli.options import Assignments
+from neardup.cli.options import Assignments, option
 
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
@@ -23,45 +21,23 @@ EXAMPLE = (
 
 
 def serve(
-    store: Annotated[str, typer.Option(help="sqlite:///file.db or postgresql://host/database.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
-    ] = 8000,
-    tokens: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with one 'read TOKEN' or 'write TOKEN' per line. The environment variables "
-            "NEARDUP_READ_TOKENS and NEARDUP_WRITE_TOKENS also count. Required unless the "
-            "service listens on this machine only."
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="Accepted host name, such as that of a proxy; repeatable."),
-    ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Reader threads per process.")] = 4,
-    waiting: Annotated[
-        int, typer.Option(min=1, help="Most concurrent requests per process; others get a 503.")
-    ] = 256,
-    max_body: Annotated[
-        str, typer.Option(help="Largest request body, also after decompression.")
-    ] = "64MB",
-    max_page: Annotated[str, typer.Option(help="Largest page.")] = "20MB",
-    max_batch: Annotated[int, typer.Option(min=1, help="Most pages per request.")] = 1_000,
-    memory: Annotated[str, typer.Option(help="Memory for request bodies, per process.")] = "512MB",
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds before a request times out.")
-    ] = 60.0,
-    method: Annotated[
-        str | None, typer.Option(help="Method of a new store. \\[default: own-text]")
-    ] = None,
+    store: Annotated[str, option("serve.store")],
+    host: Annotated[str, option("serve.host")] = "127.0.0.1",
+    port: Annotated[int, option("serve.port")] = 8000,
+    tokens: Annotated[Path | None, option("serve.tokens")] = None,
+    allow_host: Annotated[list[str] | None, option("serve.allow_host")] = None,
+    workers: Annotated[int, option("serve.workers")] = 1,
+    threads: Annotated[int, option("serve.threads")] = 4,
+    waiting: Annotated[int, option("serve.waiting")] = 256,
+    max_body: Annotated[str, option("serve.max_body")] = "64MB",
+    max_page: Annotated[str, option("serve.max_page")] = "20MB",
+    max_batch: Annotated[int, option("serve.max_batch")] = 1_000,
+    memory: Annotated[str, option("serve.memory")] = "512MB",
+    timeout: Annotated[float, option("serve.timeout")] = 60.0,
+    method: Annotated[str | None, option("serve.method")] = None,
     set_: Assignments = None,
-    proxies: Annotated[
-        str, typer.Option(help="Addresses of proxies whose X-Forwarded headers are trusted.")
-    ] = "127.0.0.1",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    proxies: Annotated[str, option("serve.proxies")] = "127.0.0.1",
+    log_level: Annotated[str, option("serve.log_level")] = "info",
 ) -> None:
     """Serve the index over HTTP, with an API and pages to review clusters.
 

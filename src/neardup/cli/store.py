@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neardup.cli.options import AsJson, option
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,15 +25,12 @@ RECHECK_EXAMPLE = "Example:  [bold]neardup recheck --store sqlite:///crawl.db[/b
 
 HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
-StoreUrl = Annotated[
-    str,
-    typer.Option("--store", metavar="URL", help="sqlite:///file.db or postgresql://host/database."),
-]
+StoreUrl = Annotated[str, option("shared.store_url")]
 
 
 def status(
     store: StoreUrl,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the number of pages and clusters in a store, and bytes per page, by table."""
     with _open(store) as index:
@@ -54,12 +52,7 @@ def status(
 
 def expire(
     store: StoreUrl,
-    older_than: Annotated[
-        str,
-        typer.Option(
-            metavar="AGE", help="An age (12h, 30d, 8w) or a date such as 2026-01-31 (UTC)."
-        ),
-    ],
+    older_than: Annotated[str, option("expire.older_than")],
 ) -> None:
     """Remove pages not seen since the given age or date."""
     age = parse_age(older_than)
@@ -70,10 +63,7 @@ def expire(
 
 def recheck(
     store: StoreUrl,
-    work: Annotated[
-        Path | None,
-        typer.Option(help="Temporary directory. \\[default: the system's]"),
-    ] = None,
+    work: Annotated[Path | None, option("recheck.work")] = None,
 ) -> None:
     """Judge all stored pages again, as a batch run over them would.
 
