@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.service import review
-from neardup.service.review.rendering import EVENTS, RELATIONS, SENTENCES
+from neardup.service.review.rendering import WORDS
 from neardup.service.review.visits import CHINESE, language_of, translator
 
 HERE = Path(review.__file__).parent
@@ -19,7 +19,7 @@ def spoken() -> set[str]:
     """All words in templates and code that are to be translated."""
     files = [*HERE.glob("templates/*.html"), *HERE.glob("*.py")]
     found = {a or b for file in files for a, b in SAID.findall(file.read_text("utf-8"))}
-    return found | {*RELATIONS.values(), *SENTENCES.values(), *EVENTS.values()}
+    return found | {words for table in WORDS.values() for words in table.values()}
 
 
 def test_every_word_has_a_chinese_one() -> None:

@@ -66,7 +66,6 @@ class Skips:
         self.by_reason[skip.reason] += 1
 
     def in_words(self) -> str:
-        """The counts as a sentence."""
         counts = ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason.most_common())
         return f"{self.by_reason.total():,} records skipped: {counts}"
 
@@ -182,7 +181,6 @@ def _json_line(answer: Answer) -> str:
 
 
 def as_data(answer: Answer) -> dict[str, Any]:
-    """An answer as a JSON object."""
     if answer.refused:
         return {"id": answer.id, "skipped": "refused", "detail": answer.refused}
     return {

@@ -39,8 +39,6 @@ class Trial:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One paper's experiment."""
-
     name: str  # the method's
     paper: str
     contenders: tuple[str, ...]  # the paper's rule as printed first
@@ -55,7 +53,6 @@ class Experiment:
     pages_only: tuple[str, ...] = ()  # contenders not run on plain texts
 
     def contending(self, trial: Trial) -> list[str]:
-        """The contenders of a trial."""
         excluded = self.pages_only if trial.texts else ()
         return [name for name in self.contenders if name not in excluded]
 

@@ -54,8 +54,6 @@ Truth = ClusterTruth | PairTruth
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """Pages and their labels."""
-
     name: str
     pages: Path
     truth: Truth

@@ -120,7 +120,6 @@ class Window:
         return seen
 
     def give_back(self, data: bytes) -> None:
-        """Put bytes back in front."""
         if data and self._data[max(0, self._at - len(data)) : self._at] == data:
             self._at -= len(data)
         elif data:

@@ -177,7 +177,6 @@ def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
 
 
 def row_fields(original: ParquetRow) -> dict[str, Any]:
-    """All columns of a Parquet row."""
     row = original.batch.slice(original.row, 1)
     return {name: _cell(row.column(name)) for name in row.schema.names}
 

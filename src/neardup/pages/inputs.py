@@ -153,8 +153,6 @@ def place_of(path: str) -> Place:
 
 
 class LocalPlace:
-    """Files of this machine."""
-
     def expand(self, pattern: str) -> list[str]:
         if os.path.lexists(pattern):  # also when its name has brackets in it
             return [pattern]
@@ -200,20 +198,14 @@ def _sort_name(entry: os.DirEntry[str]) -> str:
     return entry.name + "/" if entry.is_dir(follow_symlinks=False) else entry.name
 
 
-class StandardInput:
-    """`-`."""
+class StandardInput(LocalPlace):
+    """`-`, a single file."""
 
     def expand(self, pattern: str) -> list[str]:
         return [pattern]
 
     def is_folder(self, path: str) -> bool:
         return False
-
-    def walk(self, folder: str) -> Iterator[str]:
-        return iter(())
-
-    def join(self, folder: str, relative: str) -> str:
-        return relative
 
     def identity(self, path: str) -> str:
         return path

@@ -41,14 +41,11 @@ def read_lines(
 
 
 class JsonReader:
-    """Files of JSON lines."""
-
     def __init__(self, limits: Limits, keep_original: bool) -> None:
         self._limits = limits
         self._keep_original = keep_original
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        """The pages of a file, in order."""
         return read_lines(file.source, content, self._limits, keep_original=self._keep_original)
 
     def finish(self) -> Iterator[RawPage | Skip]:

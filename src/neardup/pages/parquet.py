@@ -62,14 +62,11 @@ def read_parquet(
 
 
 class ParquetReader:
-    """Parquet files."""
-
     def __init__(self, limits: Limits, keep_original: bool) -> None:
         self._limits = limits
         self._keep_original = keep_original
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        """The pages of a file, in order."""
         del content  # Parquet is read from its end
         with file.open() as stream:
             keep = self._keep_original

@@ -53,8 +53,6 @@ def packer_of(suffix: str) -> Packer:
 
 
 class Plain:
-    """No compression."""
-
     def whole(self, data: bytes) -> bytes:
         return data
 
@@ -81,8 +79,6 @@ class Gzip:
 
 
 class Zstd:
-    """Zstandard."""
-
     def whole(self, data: bytes) -> bytes:
         return bytes(_zstd().compress(data))
 
@@ -170,7 +166,6 @@ class JsonWriter:
         self._stream = packer.open(stream)
 
     def write(self, raw: RawPage, html_text: str | None = None) -> None:
-        """Write a page."""
         if isinstance(raw.original, JsonLine):
             line = raw.original.line.strip()
         else:
@@ -180,7 +175,6 @@ class JsonWriter:
         self._stream.write(line + b"\n")
 
     def finish(self) -> None:
-        """Write what is left."""
         self._stream.close()
 
 
@@ -215,7 +209,6 @@ class ParquetWriter:
         self._held = 0
 
     def write(self, raw: RawPage, html_text: str | None = None) -> None:
-        """Write a page."""
         self._rows.append(self._row(raw, html_text))
         self._held += len(raw.body)
         if self._held >= _GROUP_BYTES:

@@ -91,7 +91,6 @@ def _one_hunk(hunk: Sequence[tuple[slice, slice]]) -> Iterator[tuple[str, slice,
 
 
 def _folded(texts: Sequence[str]) -> list[str]:
-    """Texts as they are compared."""
     folded: list[str] = fold_batch(
         pa.array([text.strip() for text in texts], pa.string())
     ).to_pylist()

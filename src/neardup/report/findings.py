@@ -48,8 +48,6 @@ def hosts_of(urls: pa.ChunkedArray) -> Hosts:
 
 
 class Decision(IntEnum):
-    """What was decided about a pair."""
-
     JOINED = 0  # in one cluster
     RELATED = 1  # something in common, but in two clusters
     REJECTED = 2  # different, or too little text to judge
@@ -68,7 +66,6 @@ class Pair:
 
 
 def decisions(judged: Judged, outcome: Outcome) -> NDArray[np.int64]:
-    """The decision on each pair."""
     together = outcome.labels[judged.left] == outcome.labels[judged.right]
     related = np.where(together, Decision.JOINED, Decision.RELATED)
     return np.where(np.isin(judged.relations, REJECTED), Decision.REJECTED, related)

@@ -104,7 +104,6 @@ def _but_for(kept: list[bool], values: Any) -> list[Any]:
 
 
 def rounded(similarity: float | None) -> float | None:
-    """A similarity with four digits."""
     return None if similarity is None else round(similarity, 4)
 
 

@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -76,12 +75,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Adding and querying
@@ -328,7 +322,6 @@ def _refusal(response: httpx.Response) -> ServiceError:
 
 
 def page_line(page: RawPage) -> bytes:
-    """A page as a line of JSON."""
     return json.dumps(page_fields(page)).encode() + b"\n"
 
 
@@ -348,7 +341,6 @@ def side_fields(side: RawPage | str) -> dict[str, str]:
 
 
 def answer_from(values: dict[str, Any]) -> Answer:
-    """An answer from its JSON."""
     relation = values["relation"]
     return Answer(**{**values, "relation": None if relation is None else Relation(relation)})
 

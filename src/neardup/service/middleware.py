@@ -290,8 +290,6 @@ class Body:
 
 
 class PlainBody:
-    """A body that is not compressed."""
-
     def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
         """The content of the data; `more` if more data will follow."""
         if data:

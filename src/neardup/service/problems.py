@@ -49,7 +49,6 @@ def not_found(detail: str) -> Problem:
 
 
 def problem_response(problem: HTTPException, request_id: str) -> Response:
-    """The response that reports a problem."""
     headers = dict(problem.headers or {})
     return Response(
         problem_body(problem, request_id),
@@ -60,7 +59,6 @@ def problem_response(problem: HTTPException, request_id: str) -> Response:
 
 
 def problem_body(problem: HTTPException, request_id: str) -> bytes:
-    """The JSON of a problem."""
     title = HTTPStatus(problem.status_code).phrase
     details: dict[str, Any] = {
         "type": "about:blank",

@@ -176,7 +176,6 @@ def page_from(given: PageIn, limits: Limits, name: str = "") -> RawPage:
 
 
 def refused(skip: Skip) -> Problem:
-    """Why a page is refused."""
     status = 413 if skip.reason == "too-large" else 422
     return Problem(status, str(skip.reason), skip.detail or str(skip.reason))
 
@@ -201,7 +200,6 @@ def _with_id(found: RawPage | Skip) -> RawPage | Skipped:
 
 
 def as_time(value: str | None) -> datetime | None:
-    """The time in a parameter."""
     if value is None:
         return None
     found = parse_time(value)

@@ -36,8 +36,6 @@ BYTES_TOGETHER = 16 * 1024**2
 
 @dataclass(frozen=True)
 class Service:
-    """A running service."""
-
     settings: Settings
     tokens: Tokens
     metrics: Metrics
@@ -106,7 +104,6 @@ class Workers:
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> Result:
-        """Run a function that reads."""
         future = self._readers.submit(partial(function, *args, **kwargs))
         return await self._in_time(future, "nothing was changed")
 
@@ -151,7 +148,6 @@ class Job:
 
     @property
     def size(self) -> int:
-        """Bytes of its pages."""
         return sum(len(page.body) for page in self.pages)
 
 

@@ -30,7 +30,6 @@ class Settings:
 
     @property
     def limits(self) -> Limits:
-        """The limits for reading pages."""
         return Limits(min(self.page_bytes, self.body_bytes))
 
     @property
@@ -60,6 +59,5 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """The settings as `to_json` wrote them."""
         values = json.loads(text)
         return cls(**{**values, "host_names": tuple(values["host_names"])})

@@ -46,7 +46,6 @@ class Tokens:
         return f"Tokens({len(self.known)})"  # never into a log
 
     def access(self, given: str | None) -> Access:
-        """What a token allows."""
         if not self.known:
             return Access.WRITE
         return self._greatest(given or "", lambda token: token)
@@ -57,7 +56,6 @@ class Tokens:
         return f"{until}.{_signed(token, until)}"
 
     def session_access(self, cookie: str | None, now: float | None = None) -> Access:
-        """What a cookie allows."""
         if not self.known:
             return Access.WRITE
         until, _, signature = (cookie or "").partition(".")

@@ -1,6 +1,6 @@
 """The Spark engine: the methods of the local engine on a cluster, with the same answer.
 
-`engine.py: dedup` reads as the algorithm; each step is a module beside it. Pages are numbered in
+`pipeline.py: dedup` reads as the algorithm; each step is a module beside it. Pages are numbered in
 the order of their ids, as on one machine, and every choice goes by that number. Only PySpark types
 travel between the steps: numbers as they are, features packed by `columns.py`.
 """

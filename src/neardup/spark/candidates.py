@@ -6,11 +6,9 @@ ranges of page numbers. Within a hot key a page is paired with the next few only
 answers for all its pages but the last few, and sends on its first and last ones; a second shuffle
 of those pairs them over the edges.
 
-Candidates of a method that finds them itself: its own exact filter, block by block.
-
-A pair that the method would name shares a key, so it is enough to ask the method about the pages of
-each key. A key with very many pages is cut into blocks, and every two blocks are asked about
-together: no task holds more than two blocks. Keys with few pages are asked about many at a time;
+A method that finds candidates itself is asked about the pages of each key, since a pair that it
+would name shares one. A key with very many pages is cut into blocks, and every two blocks are asked
+about together: no task holds more than two. Keys with few pages are asked about many at a time;
 pairs that turn up beside those that share a key are pairs the method names all the same.
 """
 
@@ -83,7 +81,6 @@ def _sorted(rows: DataFrame, by: list[str]) -> DataFrame:
 
 
 def _pair_groups(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The pairs of all groups."""
     for table in whole_groups(batches, ["key"]):
         numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
         yield _sharing(*pairs_sharing_keys(numbers, keys))

@@ -1,19 +1,12 @@
-"""Which page of a cluster is kept: the policies of `clusters.keeping`, as columns.
+"""Clusters from verified pairs, the page to keep of each, and what each page is to it.
 
-One round of `clusters.splitting.centred_clusters` over components too large for a task.
-
-Takes one cluster out of every component: the centre is the page with the most verified neighbours;
-a member is close to it, close to the nearest page of its host in the cluster, and has no neighbour
-outside that is closer than the centre.
-
-Clusters that do not stretch: `clusters.splitting.centred_clusters` on many machines.
-
-What a component of verified pairs falls into depends on that component alone. So each goes to one
-task, with the features of its pages where further pairs may have to be judged, and many small ones
-go together. A component too large for a task is first taken apart here, in rounds that do what a
-round of `centred_clusters` does, until what is left of it is small.
-
-Clusters from verified pairs, the page to keep of each, and what each page is to it.
+As `rules.clusters.centred_clusters`, on many machines. What a component of verified pairs falls
+into depends on that component alone. So each goes to one task, with the features of its pages where
+further pairs may have to be judged, and many small ones go together. A component too large for a
+task is first taken apart in rounds, until what is left of it is small. A round takes one cluster
+out of it: the centre is the page with the most verified neighbours; a member is close to it, close
+to the nearest page of its host in the cluster, and has no neighbour outside that is closer than the
+centre.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Columns that Spark can carry.
+"""Columns that Spark can carry, and the sorted rows of a shuffle in whole groups.
 
 Spark knows no unsigned numbers, and takes lists number by number. So unsigned numbers travel as
 signed ones of the same bits, and lists of numbers as byte strings. What comes back from Spark is
 made what it was by the schema it had.
-
-Rows that come sorted, in whole groups: what tasks do with the rows of a shuffle.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""The survey: what a method counts over all pages, added up.
+"""The survey, for a method that needs one, and the features of all pages.
 
 There are many more counts than pages. So they travel packed: a row holds all keys of a bucket (keys
 with the same first bits) and their counts as byte strings. Spark moves few large rows, and adding
-up is the local engine's.
-
-The second step: the survey, for a method that needs one, and the features of all pages.
-
-Counts are added up by key. Where those above 1 are few, every task gets them all; where they are
+up is the local engine's. Where the counts above 1 are few, every task gets them all; where they are
 many, pages are taken in chunks, and each chunk is joined with the counts of the keys it asks for.
 """
 
@@ -93,7 +89,6 @@ def counted_more_than_once(counts: DataFrame) -> DataFrame:
 
 
 def number_of_counts(counts: DataFrame) -> int:
-    """How many keys there are."""
     told = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
     return int((told["bytes"] if told else None) or 0) // 8
 

@@ -81,7 +81,6 @@ def is_hadoop(path: str) -> bool:
 
 
 def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
-    """The files of the inputs."""
     files = [Piece(each.path, each.name, each.format or "") for each in find_files(inputs)]
     rows = [tuple(asdict(each).values()) for each in files]
     return work.spark.createDataFrame(rows, spark_schema(PIECES))

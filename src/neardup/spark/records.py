@@ -1,11 +1,9 @@
-"""Pages and skips as rows that Spark carries.
+"""Pages and skips as rows that Spark carries; revisits of pages in other archives are resolved.
 
-Revisit records of WARC archives that repeat a page of another archive.
-
-A task reads one archive and resolves what it can there. For the rest the archives are read again:
-once for the keys of all records, which are joined with the keys that revisits are looking for, and
-once more, those archives only that hold something looked for. Of several records that fit, the
-first by archive and record is taken, as on one machine.
+A task reads one WARC archive and resolves what it can there. For the other revisit records the
+archives are read again: once for the keys of all records, which are joined with the keys that
+revisits look for, and once more, only the archives that hold one of these. Of several records that
+fit, the first by archive and record is taken, as on one machine.
 """
 
 from __future__ import annotations

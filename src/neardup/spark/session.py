@@ -1,7 +1,4 @@
-"""The Spark session of a run: the one that is there, or a new one.
-
-Files wherever Spark writes: local, HDFS, object stores. And the work folder of a run there.
-"""
+"""The Spark session of a run, and its work folder: local, on HDFS or in an object store."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ class Session:
         return dict(self._db.rows("SELECT name, value FROM settings"))
 
     def keep_setting(self, name: str, value: str) -> None:
-        """Keep a setting."""
         self._db.run("DELETE FROM settings WHERE name = ?", name)
         self._db.run("INSERT INTO settings VALUES (?, ?)", name, value)
 
@@ -49,7 +48,6 @@ class Session:
         return {row.id: row for row in map(PageRow._make, rows)}
 
     def pages(self, numbers: Sequence[int]) -> dict[int, PageRow]:
-        """The pages with these numbers."""
         rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", list(numbers))
         return {row.number: row for row in map(PageRow._make, rows)}
 
@@ -83,7 +81,6 @@ class Session:
         return {cluster: number for cluster, number in rows if number is not None}
 
     def count_pages(self) -> int:
-        """How many pages are here."""
         return int(self._db.rows("SELECT count(*) FROM pages")[0][0])
 
     def not_seen_since(self, moment: int, most: int) -> list[int]:
@@ -92,7 +89,6 @@ class Session:
         return [number for (number,) in self._db.rows(sql, moment, most)]
 
     def put_pages(self, rows: Sequence[PageRow]) -> None:
-        """New pages."""
         self._db.insert("pages", PageRow._fields, rows)
 
     def update_pages(self, rows: Iterable[tuple[int, bool, int]]) -> None:
@@ -131,7 +127,6 @@ class Session:
         self.put_content(kind, rows)
 
     def drop_content(self, kind: Content, numbers: Sequence[int]) -> None:
-        """Keep content of these pages no longer."""
         self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", list(numbers))
 
     # Keys
@@ -146,11 +141,9 @@ class Session:
         self._db.insert("keys", ("key", "number"), rows)
 
     def drop_keys(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Take keys from pages."""
         self._db.run_many("DELETE FROM keys WHERE key = ? AND number = ?", rows)
 
     def clear_keys(self) -> None:
-        """Take all keys from all pages."""
         self._db.run("DELETE FROM keys")
 
     # Sites
@@ -182,7 +175,6 @@ class Session:
         return [Edge._make(row) for row in self._db.rows(f"{sql} IN (?*)", listed, listed)]
 
     def put_edges(self, edges: Sequence[Edge]) -> None:
-        """New pairs."""
         self._db.insert("edges", Edge._fields, edges)
 
     def drop_edges(self, numbers: Sequence[int]) -> None:
@@ -192,7 +184,6 @@ class Session:
         self._db.run("DELETE FROM edges WHERE b IN (?*)", listed)
 
     def clear_edges(self) -> None:
-        """Forget all pairs."""
         self._db.run("DELETE FROM edges")
 
     # Clusters and their history
@@ -208,11 +199,9 @@ class Session:
         return [ClusterRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
     def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
-        """New clusters."""
         self._db.insert("clusters", ClusterRow._fields, rows)
 
     def update_clusters(self, rows: Iterable[ClusterRow]) -> None:
-        """Clusters that have changed."""
         sql = "UPDATE clusters SET size = ?, changed = ?, moved_to = ? WHERE cluster = ?"
         self._db.run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
 
@@ -236,7 +225,6 @@ class Session:
         return found[0][0] if found else None
 
     def state_keys(self, name: str) -> list[str]:
-        """The keys of a map."""
         return [key for (key,) in self._db.rows("SELECT key FROM state WHERE map = ?", name)]
 
     def put_state(self, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -245,11 +233,9 @@ class Session:
         self._db.insert("state", ("map", "key", "value"), rows)
 
     def drop_state(self, rows: Iterable[tuple[str, str]]) -> None:
-        """Take values out of maps."""
         self._db.run_many("DELETE FROM state WHERE map = ? AND key = ?", rows)
 
     def clear_state(self) -> None:
-        """Forget the state."""
         self._db.run("DELETE FROM state")
 
     # What people said
@@ -260,7 +246,6 @@ class Session:
         self._db.insert("feedback", FeedbackRow._fields, [row])
 
     def drop_feedback(self, a: str, b: str) -> None:
-        """Take back what was said of a pair."""
         self._db.run("DELETE FROM feedback WHERE a = ? AND b = ?", a, b)
 
     def feedback(self, ids: Sequence[str] | None = None) -> list[FeedbackRow]:

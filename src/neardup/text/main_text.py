@@ -36,16 +36,13 @@ class Lines:
 
     @property
     def page(self) -> Numbers:
-        """The page of each line."""
         page: Numbers = np.searchsorted(self.offsets, self.numbers, side="right") - 1
         return page
 
     def only(self, chosen: NDArray[np.bool_]) -> Lines:
-        """Some of these lines."""
         return replace(self, numbers=self.numbers[chosen])
 
     def texts(self) -> pa.StringArray:
-        """The lines themselves."""
         return self.every.take(pa.array(self.numbers))
 
     def by_page(self, values: pa.Array) -> pa.ListArray:

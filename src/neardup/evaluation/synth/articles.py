@@ -33,7 +33,6 @@ class Article:
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences, in order."""
         return [sentence for paragraph in self.paragraphs for sentence in paragraph]
 
 
@@ -55,7 +54,6 @@ class Writer:
         return [text[:1].upper() + text[1:] for text in texts]
 
     def sentences(self, count: int) -> list[str]:
-        """This many sentences."""
         return self.fill(self._draws.picks(self.language.sentences, count))
 
     def forms(self, name: str, count: int) -> list[str]:

@@ -71,7 +71,6 @@ class Draws:
         return self.bits() < share * 2**52
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """One of them."""
         return items[self.bits() % len(items)]
 
     def picks(self, items: Sequence[Item], count: int) -> list[Item]:

@@ -39,7 +39,6 @@ class Language:
     stop: str
 
     def word(self, slot: str, draws: Draws) -> str:
-        """One word of a kind."""
         return str(self.words[SLOTS.index(slot) * TABLE + draws.below(TABLE)])
 
 

@@ -31,8 +31,6 @@ class Theme:
 
 @dataclass(frozen=True)
 class Template:
-    """A template of a site."""
-
     theme: Theme
     navigation: tuple[str, ...]
     adverts: tuple[str, ...]
@@ -81,7 +79,6 @@ def _host(code: str, number: int) -> str:
 
 @lru_cache(maxsize=4096)
 def make_theme(seed: int, code: str, number: int) -> Theme:
-    """The theme with this number."""
     draws = Draws(seed, "theme", code, number)
     writer = Writer(code, draws)
     return Theme(
@@ -139,7 +136,6 @@ class Placed:
 
 
 def render(page: Placed) -> str:
-    """The whole document."""
     head = (
         f'<!DOCTYPE html>\n<html lang="{page.site.language}"><head><meta charset="{page.charset}">'
         f"<title>{page.title}{_title_end(page.site)}</title>"

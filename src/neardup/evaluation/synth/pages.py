@@ -38,8 +38,6 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a set."""
-
     pages: int
     seed: int
     language: str  # en, zh or both
@@ -149,14 +147,12 @@ def _make(settings: Settings, finish: Callable[[list[SynthPage]], Made], rows: l
 
 
 def as_batch(pages: list[SynthPage]) -> pa.RecordBatch:
-    """Pages as an Arrow batch."""
     columns = [[getattr(page, name) for page in pages] for name in SCHEMA.names]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.record_batch(arrays, schema=SCHEMA)
 
 
 def make_page(row: Row, settings: Settings) -> SynthPage:
-    """The page of a row of the plan."""
     code = _language_of(row.group, settings)
     draws = Draws(settings.seed, "page", row.group, row.copy, row.part)
     published = Draws(settings.seed, "published", row.group, row.copy)

@@ -36,8 +36,6 @@ _FEW_GROUPS = 4096
 
 @dataclass(frozen=True)
 class Row:
-    """A page of the plan."""
-
     index: int
     group: int
     copy: int  # which publication of the article: 0 is the first

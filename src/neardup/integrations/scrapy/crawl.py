@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
+from scrapy.settings import BaseSettings
 from twisted.internet.defer import Deferred
 
 from neardup.errors import NeardupError, UsageError
@@ -28,19 +29,6 @@ Checked = tuple[Answer, bool]  # with whether the budget of its cluster lets the
 Waiting = tuple[RawPage, Future[Checked]]
 
 logger = logging.getLogger("neardup")
-
-
-class ScrapySettings(Protocol):
-    """The part of Scrapy's settings used here."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A setting as it is."""
-
-    def getbool(self, name: str, default: bool = False) -> bool:
-        """A setting as a bool; ValueError if it cannot be one."""
-
-    def getdict(self, name: str, default: dict[str, Any] | None = None) -> dict[str, Any]:
-        """A setting as a dictionary; ValueError if it cannot be one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,7 @@ class CrawlSettings:
         _within("NEARDUP_TRAP_SHARE", self.trap_share, 0, 1)
 
 
-def read_settings(settings: ScrapySettings) -> CrawlSettings:
+def read_settings(settings: BaseSettings) -> CrawlSettings:
     """Read the settings of a crawl; the `UsageError` for a bad one names it."""
     if not settings.get("NEARDUP_STORE"):
         raise UsageError(
@@ -120,7 +108,6 @@ class Budget:
         self._full: dict[str, frozenset[str]] = {}  # a cache: the pages that pass, by cluster
 
     def allows(self, answer: Answer) -> bool:
-        """Whether a page passes."""
         if not answer.duplicate:
             return True
         if self._pages == 1 or answer.cluster is None:
@@ -167,7 +154,6 @@ class Traps:
         return True
 
     def holds(self, host: str) -> bool:
-        """Whether the host is a trap now."""
         last = self._hosts.get(host, 1)
         full = 1 << self._pages
         return self._pages > 0 and last >= full and self.copies(host) >= self._share * self._pages

@@ -65,7 +65,6 @@ class NeardupSpiderMiddleware:
                 self.crawl.count("links_not_followed")
 
     def spider_closed(self) -> None:
-        """Close the store."""
         self.crawl.close()
 
     async def _look_at(self, response: Response) -> Finding | None:

@@ -191,7 +191,6 @@ class ComparisonView:
 
 @router.get("/compare")
 async def show_form(visit: ReadingVisit) -> Response:
-    """An empty form."""
     return render(visit, "compare.html", result=None, fields={}, error="")
 
 
@@ -254,7 +253,6 @@ async def _side(visit: Visit, form: FormData, name: str) -> Side:
 
 @router.get("/feedback")
 async def list_feedback(visit: ReadingVisit) -> Response:
-    """All feedback, newest first."""
     feedback = await visit.service.workers.read(visit.service.index.feedback)
     latest = feedback[::-1][:LISTED_FEEDBACK]
     return render(visit, "feedback.html", feedback=latest, count=len(feedback))
@@ -262,14 +260,12 @@ async def list_feedback(visit: ReadingVisit) -> Response:
 
 @router.get("/feedback/pairs.csv")
 async def download_pairs(visit: ReadingVisit) -> Response:
-    """The labelled pairs as a file."""
     feedback = await visit.service.workers.read(visit.service.index.feedback)
     return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
 
 
 @router.get("/feedback/pages.jsonl")
 async def download_pages(visit: ReadingVisit) -> Response:
-    """The pages of the labelled pairs as a file."""
     content = await visit.service.workers.read(labelled_pages, visit.service.index)
     return download(content, "application/x-ndjson", "pages.jsonl")
 
@@ -290,7 +286,6 @@ async def give(visit: WritingVisit) -> Response:
 
 @router.post("/feedback/take-back")
 async def take_back(visit: WritingVisit) -> Response:
-    """Withdraw the feedback on a pair."""
     a, b = _ids(await visit.form())
     if not await visit.service.workers.write(visit.service.index.take_back_feedback, a, b):
         raise not_found("no feedback on this pair")

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
+from neardup.config import read_toml
 from neardup.report.templates import ASSETS, STYLES, environment, visible
 from neardup.service.problems import not_found
 from neardup.service.review.visits import NAMES, Visit, visit_of
@@ -26,8 +27,6 @@ HERE = Path(__file__).parent / "static"
 
 @dataclass(frozen=True)
 class Asset:
-    """A static file."""
-
     path: str
     media_type: str
     content: bytes
@@ -39,11 +38,7 @@ def _asset(kind: str, media_type: str, files: list[Path]) -> Asset:
     return Asset(f"/static/{name}.{kind}", media_type, content)
 
 
-STYLE = _asset(
-    "css",
-    "text/css",
-    [*(ASSETS / name for name in STYLES), HERE / "service.css"],
-)
+STYLE = _asset("css", "text/css", [*(ASSETS / name for name in STYLES), HERE / "service.css"])
 SCRIPT = _asset("js", "text/javascript", [HERE / "service.js"])
 _ASSETS = {asset.path: asset for asset in (STYLE, SCRIPT)}
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -51,7 +46,6 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 @router.get("/static/{name}")
 async def asset(name: str) -> Response:
-    """A static file by its name."""
     found = _ASSETS.get(f"/static/{name}")
     if found is None:
         raise not_found("no such file")
@@ -64,37 +58,11 @@ async def icon() -> Response:
     return Response(status_code=204, headers={"Cache-Control": FOR_EVER})
 
 
-RELATIONS = {
-    "same": "same text",
-    "near": "nearly the same",
-    "contains": "contains the other",
-    "contained": "contained in the other",
-    "overlap": "overlap",
-    "different": "different",
-    "undecided": "undecided",
-}
-SENTENCES = {
-    "same": "A and B have the same text",
-    "near": "A and B are nearly the same",
-    "contains": "A contains B",
-    "contained": "A is contained in B",
-    "overlap": "A and B overlap",
-    "different": "A and B are different pages",
-    "undecided": "Too little text to compare A and B",
-}
-
-EVENTS = {
-    "created": "created",
-    "joined": "page added:",
-    "left": "page moved out:",
-    "removed": "page removed from the index:",
-    "merged": "merged into",
-    "split": "split from",
-}
+WORDS = read_toml(Path(__file__).parent / "translations" / "en.toml")
+RELATIONS: dict[str, str] = WORDS["relations"]
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a page for this visit."""
     text = _TEMPLATES.get_template(template).render(
         visit=visit, t=visit.translate, languages=NAMES, style=STYLE, script=SCRIPT, **values
     )
@@ -112,12 +80,10 @@ def _is_web_address(url: str) -> bool:
 
 
 def page_path(id_: str) -> str:
-    """The path of a stored page."""
     return f"/pages/{quote(id_, safe='')}"
 
 
 def pair_path(a: str, b: str, **more: str) -> str:
-    """The path of two stored pages side by side."""
     return f"/pair?{urlencode({'a': a, 'b': b, **more})}"
 
 
@@ -125,8 +91,8 @@ _TEMPLATES = environment(Path(__file__).parent / "templates")
 _TEMPLATES.filters["page_path"] = page_path
 _TEMPLATES.globals.update(
     relation_words=RELATIONS,
-    sentences=SENTENCES,
-    events=EVENTS,
+    sentences=WORDS["sentences"],
+    events=WORDS["events"],
     pair_path=pair_path,
     is_web_address=_is_web_address,
 )
@@ -142,7 +108,6 @@ def wants_page(request: Request) -> bool:
 
 
 def error_page(request: Request, problem: HTTPException) -> Response:
-    """A problem as a page."""
     response = render(
         visit_of(request),
         "error.html",

@@ -25,7 +25,6 @@ Next = Annotated[str, Query(alias="next")]
 
 @router.get("/login")
 async def login_page(visit: AnyVisit, to: Next = "/") -> Response:
-    """A form for a token."""
     if visit.may_write:
         return RedirectResponse(own_path(to), 303)
     return render(visit, "login.html", to=own_path(to), failed=False)
@@ -47,7 +46,6 @@ async def login(visit: AnyVisit) -> Response:
 
 @router.post("/logout")
 async def logout(visit: AnyVisit) -> Response:
-    """End a session."""
     await visit.form()
     response = RedirectResponse("/login", 303)
     response.delete_cookie(SESSION, path="/")

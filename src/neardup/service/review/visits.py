@@ -91,7 +91,6 @@ class Visit:
 
     @property
     def translate(self) -> Callable[..., str]:
-        """The translator for the language of the visit."""
         return translator(self.language)
 
     @property
@@ -175,7 +174,6 @@ WritingVisit = Annotated[Visit, Depends(_needs(Access.WRITE))]
 
 
 def to_login(error: LoginNeededError) -> Response:
-    """Redirect to the login page and back."""
     return RedirectResponse(f"/login?next={quote(error.path, safe='')}", 303)
 
 
