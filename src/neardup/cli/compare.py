@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,20 +42,10 @@ def compare(
         chosen = make_method(name, options, preset=preset if has_preset else "default", view=view)
         verdicts[name] = judge_pair(chosen, *pages)
     if as_json:
-        typer.echo(
-            json.dumps([_verdict_data(*item) for item in verdicts.items()], ensure_ascii=False)
-        )
+        data = [{"method": name, **asdict(verdict)} for name, verdict in verdicts.items()]
+        typer.echo(json.dumps(data, ensure_ascii=False))
     else:
         _show_verdicts(verdicts)
-
-
-def _verdict_data(name: str, verdict: Verdict) -> dict[str, object]:
-    return {
-        "method": name,
-        "relation": verdict.relation,
-        "similarity": verdict.similarity,
-        "evidence": verdict.evidence,
-    }
 
 
 def _show_verdicts(verdicts: dict[str, Verdict]) -> None:

@@ -8,6 +8,7 @@ each, so the sums over all units are the plain pair counts, and whole units can 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -114,28 +115,22 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
     Pages of kind excerpt or partial do not count, and a page missing from the clustering is a
     cluster of its own.
     """
-    _check_known(truth, clusters)
     counts = count(truth, clusters)
     scores = {**pairwise(counts), "intervals": intervals(counts)}
     if isinstance(truth, PairTruth):
         return {**scores, "labelled_pairs": len(truth.pairs)}
+    if unknown := sorted(set(clusters) - set(truth.articles)):
+        raise InputError(f"{len(unknown)} pages are not in the truth, such as {unknown[0]!r}")
     labels = number_labels(truth, clusters)
+    placed = [clusters[page] for page in truth.judged if page in clusters]
     return {
         **scores,
         "recall_by_kind": recall_by_kind(labels),
         "by_page": by_page(labels),
         "b_cubed": b_cubed(labels),
         "adjusted_rand": round(adjusted_rand(labels), 4),
-        "largest_cluster": _largest(truth.judged, clusters),
+        "largest_cluster": max(Counter(placed).values(), default=0),
     }
-
-
-def _check_known(truth: Truth, clusters: Mapping[str, str]) -> None:
-    if isinstance(truth, PairTruth):
-        return
-    unknown = sorted(set(clusters) - set(truth.articles))
-    if unknown:
-        raise InputError(f"{len(unknown)} pages are not in the truth, such as {unknown[0]!r}")
 
 
 def pairwise(counts: Counts) -> dict[str, Any]:
@@ -240,14 +235,6 @@ def adjusted_rand(labels: Labels) -> float:
         return 1.0
     expected = said * true / everything
     return (found - expected) / ((said + true) / 2 - expected)
-
-
-def _largest(judged: list[str], clusters: Mapping[str, str]) -> int:
-    sizes: dict[str, int] = {}
-    for page in judged:
-        if page in clusters:
-            sizes[clusters[page]] = sizes.get(clusters[page], 0) + 1
-    return max(sizes.values(), default=0)
 
 
 @dataclass(frozen=True)

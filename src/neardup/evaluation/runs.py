@@ -140,7 +140,7 @@ def evaluate(
     results: dict[str, dict[str, dict[str, Any]]] = {}
     with writing(out), ExitStack() as stack:
         out.mkdir(parents=True, exist_ok=True)
-        runs = _runs_folder(out, keep_results, stack)
+        runs = out / "runs" if keep_results else stack.enter_context(scratch(out / ".runs"))
         for each in labelled:
             results[each.name] = {}
             for contender in entries:
@@ -162,19 +162,16 @@ def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
     return sets
 
 
-def _runs_folder(out: Path, keep: bool, stack: ExitStack) -> Path:
-    if keep:
-        return out / "runs"
-    return stack.enter_context(scratch(out / ".runs"))
-
-
 def measure(
     labelled: LabelledSet, contender: Contender, target: Path, workers: int | None = None
 ) -> dict[str, Any]:
     """Scores, seconds and memory of one method on one set."""
     target.parent.mkdir(parents=True, exist_ok=True)
     outcome = run_alone(labelled.pages, contender, target, workers)
-    cost = _cost(outcome)
+    cost = {
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
+    }
     if outcome.result is None:
         return {"error": outcome.error, **cost}
     clusters = clusters_of(outcome.result)
@@ -188,13 +185,6 @@ def measure(
 def clusters_of(result: Result) -> dict[str, str]:
     """The clusters of a result, as a map from page to cluster."""
     return {row["id"]: row["cluster"] for row in result.pages()}
-
-
-def _cost(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "seconds": round(outcome.seconds, 3),
-        "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
-    }
 
 
 def write_tables(out: Path, results: Results) -> None:

@@ -23,7 +23,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from neardup.index import Answer, Index
 from neardup.model import RawPage
 from neardup.service.logs import Metrics
-from neardup.service.problems import Problem, busy
+from neardup.service.problems import Problem, busy, problem_responses
 from neardup.service.settings import Settings
 from neardup.service.tokens import Access, Tokens
 
@@ -87,6 +87,16 @@ def needs(needed: Access) -> Any:
 
 
 READER, WRITER = needs(Access.READ), needs(Access.WRITE)
+
+
+def for_readers(*problems: int) -> dict[str, Any]:
+    """What a route that reads declares: the access it needs and the problems it may report."""
+    return {"dependencies": [READER], "responses": problem_responses(*problems)}
+
+
+def for_writers(*problems: int) -> dict[str, Any]:
+    """The same for a route that writes."""
+    return {"dependencies": [WRITER], "responses": problem_responses(*problems)}
 
 
 class Workers:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Query, Response
 from neardup.index import Feedback, Index
 from neardup.index.contents import Sort, word_on
 from neardup.pages.fields import format_time
-from neardup.service.problems import Problem, not_found, problem_responses
+from neardup.service.problems import Problem, not_found
 from neardup.service.records import (
     LONGEST_ID,
     ClusterList,
@@ -22,7 +22,7 @@ from neardup.service.records import (
     as_time,
     plain_id,
 )
-from neardup.service.service import READER, WRITER, Running
+from neardup.service.service import Running, for_readers, for_writers
 
 router = APIRouter(prefix="/v1")
 
@@ -33,7 +33,7 @@ Most = Annotated[int, Query(ge=1, le=1_000, description="how many to return")]
 PairId = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
-@router.get("/clusters", tags=["clusters"], responses=problem_responses(), dependencies=[READER])
+@router.get("/clusters", tags=["clusters"], **for_readers())
 async def list_clusters(
     service: Running,
     smallest: Annotated[int, Query(ge=1, le=FARTHEST, description="the least number of pages")] = 2,
@@ -58,9 +58,7 @@ async def list_clusters(
     return ClusterList(clusters=clusters[:most], next=skip + most if len(clusters) > most else None)
 
 
-@router.get(
-    "/clusters/{name}", tags=["clusters"], responses=problem_responses(404), dependencies=[READER]
-)
+@router.get("/clusters/{name}", tags=["clusters"], **for_readers(404))
 async def show_cluster(
     service: Running,
     name: Annotated[str, Path(max_length=30)],
@@ -86,22 +84,10 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
     )
 
 
-@router.post(
-    "/feedback",
-    tags=["feedback"],
-    responses=problem_responses(404, 408, 413, 415),
-    dependencies=[WRITER],
-)
+@router.post("/feedback", tags=["feedback"], **for_writers(404, 408, 413, 415))
 async def give(service: Running, feedback: FeedbackIn) -> Feedback:
     """Mark two stored pages as duplicates or as different. This overrides the method."""
-    return await service.workers.write(
-        give_feedback,
-        service.index,
-        feedback.a,
-        feedback.b,
-        feedback.duplicate,
-        feedback.note,
-    )
+    return await service.workers.write(give_feedback, service.index, **feedback.model_dump())
 
 
 def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> Feedback:
@@ -117,13 +103,7 @@ def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> F
     return stored
 
 
-@router.delete(
-    "/feedback",
-    tags=["feedback"],
-    status_code=204,
-    responses=problem_responses(404),
-    dependencies=[WRITER],
-)
+@router.delete("/feedback", tags=["feedback"], status_code=204, **for_writers(404))
 async def take_back(service: Running, a: PairId, b: PairId) -> None:
     """Withdraw the feedback on a pair, so that the method decides again."""
     withdrawn = await service.workers.write(
@@ -133,32 +113,20 @@ async def take_back(service: Running, a: PairId, b: PairId) -> None:
         raise not_found("no feedback on this pair")
 
 
-@router.get("/feedback", tags=["feedback"], responses=problem_responses(), dependencies=[READER])
+@router.get("/feedback", tags=["feedback"], **for_readers())
 async def list_feedback(service: Running) -> list[Feedback]:
     """List all feedback, oldest first."""
     return await service.workers.read(service.index.feedback)
 
 
-@router.get(
-    "/feedback/pairs.csv",
-    tags=["feedback"],
-    responses=problem_responses(),
-    dependencies=[READER],
-    response_class=Response,
-)
+@router.get("/feedback/pairs.csv", tags=["feedback"], response_class=Response, **for_readers())
 async def download_pairs(service: Running) -> Response:
     """Download the labelled pairs (a, b, label) for `neardup tune` and `neardup evaluate`."""
     feedback = await service.workers.read(service.index.feedback)
     return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
 
 
-@router.get(
-    "/feedback/pages.jsonl",
-    tags=["feedback"],
-    responses=problem_responses(),
-    dependencies=[READER],
-    response_class=Response,
-)
+@router.get("/feedback/pages.jsonl", tags=["feedback"], response_class=Response, **for_readers())
 async def download_pages(service: Running) -> Response:
     """Download the texts of those pages; with the pairs they make a labelled set."""
     content = await service.workers.read(labelled_pages, service.index)

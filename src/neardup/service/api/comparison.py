@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from fastapi import APIRouter
 
@@ -15,9 +15,9 @@ from neardup.index.intake import take_in
 from neardup.methods.base import Method
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import Page, RawPage, Verdict
-from neardup.service.problems import Problem, not_found, problem_responses
+from neardup.service.problems import Problem, not_found
 from neardup.service.records import Compared, CompareIn, PageIn, VerdictOut, page_from, plain_id
-from neardup.service.service import READER, Running, Service
+from neardup.service.service import Running, Service, for_readers
 
 router = APIRouter(prefix="/v1/compare", tags=["compare"])
 
@@ -25,7 +25,7 @@ Side = str | RawPage  # the id of a stored page, or a page sent with the request
 ALL = "all"
 
 
-@router.post("", responses=problem_responses(404, 408, 409, 413, 415), dependencies=[READER])
+@router.post("", **for_readers(404, 408, 409, 413, 415))
 async def compare_pages(service: Running, request: CompareIn) -> Compared:
     """Compare two pages by one method or by all. Nothing is stored.
 
@@ -42,13 +42,7 @@ async def compare_pages(service: Running, request: CompareIn) -> Compared:
         options=request.options,
     )
     verdicts = [
-        VerdictOut(
-            method=name,
-            relation=verdict.relation,
-            similarity=verdict.similarity,
-            evidence=verdict.evidence,
-        )
-        for name, verdict in comparison.verdicts.items()
+        VerdictOut(method=name, **asdict(verdict)) for name, verdict in comparison.verdicts.items()
     ]
     return Compared(verdicts=verdicts, feedback=comparison.feedback)
 

@@ -25,7 +25,14 @@ from neardup.service.records import (
     pages_from_lines,
     plain_id,
 )
-from neardup.service.service import READER, WRITER, CallerAccess, Running, Service, demand
+from neardup.service.service import (
+    CallerAccess,
+    Running,
+    Service,
+    demand,
+    for_readers,
+    for_writers,
+)
 from neardup.service.tokens import Access
 
 router = APIRouter(prefix="/v1/pages", tags=["pages"])
@@ -157,12 +164,7 @@ async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list
     return answers
 
 
-@router.get(
-    "/{id:page_id}",
-    response_model_exclude_none=False,
-    responses=problem_responses(404),
-    dependencies=[READER],
-)
+@router.get("/{id:page_id}", response_model_exclude_none=False, **for_readers(404))
 async def show_page(
     service: Running,
     id: PageId,  # noqa: A002
@@ -180,9 +182,7 @@ def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
     return PageOut(page=page, text=content.text if content else None)
 
 
-@router.delete(
-    "/{id:page_id}", status_code=204, responses=problem_responses(404), dependencies=[WRITER]
-)
+@router.delete("/{id:page_id}", status_code=204, **for_writers(404))
 async def remove(service: Running, id: PageId) -> None:  # noqa: A002
     """Remove a page from the index; the rest of its cluster is judged again."""
     if not await service.workers.write(service.index.remove, plain_id(id)):

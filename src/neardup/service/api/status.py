@@ -10,16 +10,16 @@ from fastapi import APIRouter, Query, Response
 
 from neardup.errors import StoreError
 from neardup.index import Index
-from neardup.service.problems import busy, problem_responses
+from neardup.service.problems import busy
 from neardup.service.records import State, StatsOut
-from neardup.service.service import READER, Running
+from neardup.service.service import READER, Running, for_readers
 
 router = APIRouter(tags=["status"])
 
 READY_SECONDS = 5.0
 
 
-@router.get("/v1/stats", responses=problem_responses(), dependencies=[READER])
+@router.get("/v1/stats", **for_readers())
 async def stats(
     service: Running,
     sizes: Annotated[bool, Query(description="include the bytes per table (slower)")] = False,

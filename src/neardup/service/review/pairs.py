@@ -22,12 +22,7 @@ from neardup.pages.urls import host
 from neardup.report.difference import Part, Row, difference
 from neardup.report.listing import LONGEST_SHARED, LONGEST_TEXT
 from neardup.report.templates import shortened, visible
-from neardup.service.api.clusters import (
-    download,
-    give_feedback,
-    labelled_pages,
-    labelled_pairs,
-)
+from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
 from neardup.service.api.comparison import ALL, Comparison, Side, compare
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import BODY, LONGEST_ID, plain_id
@@ -259,15 +254,13 @@ async def list_feedback(visit: ReadingVisit) -> Response:
 
 
 @router.get("/feedback/pairs.csv")
-async def download_pairs(visit: ReadingVisit) -> Response:
-    feedback = await visit.service.workers.read(visit.service.index.feedback)
-    return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
+async def save_pairs(visit: ReadingVisit) -> Response:
+    return await download_pairs(visit.service)
 
 
 @router.get("/feedback/pages.jsonl")
-async def download_pages(visit: ReadingVisit) -> Response:
-    content = await visit.service.workers.read(labelled_pages, visit.service.index)
-    return download(content, "application/x-ndjson", "pages.jsonl")
+async def save_pages(visit: ReadingVisit) -> Response:
+    return await download_pages(visit.service)
 
 
 @router.post("/feedback")
