@@ -7,11 +7,6 @@ from typing import Annotated
 
 from neardup.cli.options import Assignments, Inputs, Preset, View, option
 
-EXAMPLE = (
-    "Examples:  [bold]neardup check crawl.warc.gz --store sqlite:///crawl.db[/bold]   "
-    "[bold]my-crawler | neardup check - --store sqlite:///crawl.db --json[/bold]"
-)
-
 
 def check(
     inputs: Inputs,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from neardup.methods.base import Method
     from neardup.model import Verdict
 
-EXAMPLE = "Example:  [bold]neardup compare a.html b.html --method all[/bold]"
-
 
 def compare(
     a: Annotated[str, argument("compare.a")],
@@ -60,9 +58,6 @@ def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
         number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
         table.add_row(name, verdict.relation, number, Text(verdict.evidence["why"]))
     Console().print(table)
-
-
-METHODS_EXAMPLE = "Example:  [bold]neardup methods --json[/bold]"
 
 
 def methods(

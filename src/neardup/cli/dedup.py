@@ -14,10 +14,6 @@ from neardup.errors import UsageError
 if TYPE_CHECKING:
     from neardup.local.result import Result
 
-EXAMPLE = (
-    "Examples:  [bold]neardup dedup crawl.warc.gz --out result[/bold]   "
-    "[bold]neardup dedup 'pages/*.jsonl.zst' --out result --keep newest[/bold]"
-)
 DEFAULTS: Mapping[str, object] = {
     "engine": "local",
     "method": "own-text",
@@ -158,9 +154,6 @@ def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-RECLUSTER_EXAMPLE = "Example:  [bold]neardup recluster result --threshold 0.9 --out stricter[/bold]"
-
-
 def recluster(
     folder: Annotated[Path, argument("recluster.folder")],
     threshold: Annotated[float, option("recluster.threshold")],
@@ -191,7 +184,6 @@ def recluster(
     show_outcome(result)
 
 
-DEMO_EXAMPLE = "Example:  [bold]neardup demo[/bold]"
 DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 
 

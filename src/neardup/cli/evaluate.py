@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from neardup.evaluation.floors import Floors
 
 
-EXAMPLE = (
-    "Examples:  [bold]neardup evaluate set --out measured[/bold]   "
-    "[bold]neardup evaluate set other --methods minhash,two-phase,two-phase:paper "
-    "--out measured[/bold]"
-)
-
-
 def evaluate(
     sets: Annotated[list[Path] | None, argument("evaluate.sets")] = None,
     *,
@@ -142,12 +135,6 @@ def _show(name: str, methods: Mapping[str, Mapping[str, Any]]) -> None:
     Console().print(table)
 
 
-TUNE_EXAMPLE = (
-    "Examples:  [bold]neardup tune set --method minhash[/bold]   "
-    "[bold]neardup tune set --method edit-distance --precision 0.98 --out mine.toml[/bold]"
-)
-
-
 def tune(
     labelled: Annotated[Path, argument("tune.labelled")],
     method: Annotated[str, option("tune.method")],
@@ -178,12 +165,6 @@ def tune(
         typer.echo(line)
     write_config(tuned, out)
     typer.echo(f"written to {out}; use it with: neardup dedup INPUT --config {out} --out DIR")
-
-
-SYNTH_EXAMPLE = (
-    "Examples:  [bold]neardup synth --pages 10000 --seed 1 --out set[/bold]   "
-    "[bold]neardup synth --pages 500000 --format warc --language zh --out set[/bold]"
-)
 
 
 def synth(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from neardup.cli import check, compare, dedup, evaluate, serve, store
+from neardup.cli.options import example_of
 from neardup.errors import NeardupError
 
 app = typer.Typer(
@@ -39,19 +40,22 @@ def neardup(
     """Find duplicate and near-duplicate web pages."""
 
 
-app.command("dedup", epilog=dedup.EXAMPLE)(dedup.dedup)
-app.command("recluster", epilog=dedup.RECLUSTER_EXAMPLE)(dedup.recluster)
-app.command("check", epilog=check.EXAMPLE)(check.check)
-app.command("status", epilog=store.STATUS_EXAMPLE)(store.status)
-app.command("expire", epilog=store.EXPIRE_EXAMPLE)(store.expire)
-app.command("recheck", epilog=store.RECHECK_EXAMPLE)(store.recheck)
-app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
-app.command("methods", epilog=compare.METHODS_EXAMPLE)(compare.methods)
-app.command("demo", epilog=dedup.DEMO_EXAMPLE)(dedup.demo)
-app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
-app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
-app.command("tune", epilog=evaluate.TUNE_EXAMPLE)(evaluate.tune)
-app.command("synth", epilog=evaluate.SYNTH_EXAMPLE)(evaluate.synth)
+for command in (
+    dedup.dedup,
+    dedup.recluster,
+    check.check,
+    store.status,
+    store.expire,
+    store.recheck,
+    compare.compare,
+    compare.methods,
+    dedup.demo,
+    serve.serve,
+    evaluate.evaluate,
+    evaluate.tune,
+    evaluate.synth,
+):
+    app.command(epilog=example_of(command.__name__))(command)
 
 
 def run() -> None:

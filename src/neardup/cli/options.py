@@ -1,4 +1,4 @@
-"""Arguments and options of the commands; `options.toml` has their help, names and limits."""
+"""Arguments and options of the commands; `help.toml` has their help, names and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import typer
 
 from neardup.config import read_toml
 
-_TEXTS = read_toml(Path(__file__).with_name("options.toml"))
+_TEXTS = read_toml(Path(__file__).with_name("help.toml"))
+
+
+def example_of(command: str) -> str:
+    """The examples at the end of a command's help."""
+    return str(_TEXTS[command]["example"])
 
 
 def option(name: str) -> Any:

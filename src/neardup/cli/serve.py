@@ -14,11 +14,6 @@ from neardup.cli.options import Assignments, option
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
 
-EXAMPLE = (
-    "Examples:  [bold]neardup serve --store sqlite:///crawl.db[/bold]   "
-    "[bold]neardup serve --store postgresql://db/crawl --host 0.0.0.0 --tokens tokens.txt[/bold]"
-)
-
 
 def serve(
     store: Annotated[str, option("serve.store")],

@@ -16,12 +16,6 @@ from neardup.errors import UsageError
 if TYPE_CHECKING:
     from neardup.index import Index
 
-STATUS_EXAMPLE = "Example:  [bold]neardup status --store sqlite:///crawl.db[/bold]"
-EXPIRE_EXAMPLE = (
-    "Examples:  [bold]neardup expire --store sqlite:///crawl.db --older-than 30d[/bold]   "
-    "[bold]neardup expire --store sqlite:///crawl.db --older-than 2026-01-31[/bold]"
-)
-RECHECK_EXAMPLE = "Example:  [bold]neardup recheck --store sqlite:///crawl.db[/bold]"
 
 HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 

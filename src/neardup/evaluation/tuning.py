@@ -186,7 +186,8 @@ def tune(
         raise UsageError(f"--precision must be above 0 and at most 1, not {precision}")
     infos = threshold_options(method)
     labelled = read_set(folder, duplicate_from)
-    _check_labels(labelled)
+    if not count(labelled.truth, {}).true.sum():
+        raise UsageError(f"{labelled.name} has no duplicates among its labels")
     grids = {info.name: values_to_try(info) for info in infos}
     progress = progress or Silent()
     progress.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
@@ -218,12 +219,6 @@ def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]
         abs(values.index(setting[name]) - values.index(defaults[name]))
         for name, values in grids.items()
     )
-
-
-def _check_labels(labelled: LabelledSet) -> None:
-    true = count(labelled.truth, {}).true.sum()
-    if not true:
-        raise UsageError(f"{labelled.name} has no duplicates among its labels")
 
 
 class _Tried:

@@ -10,6 +10,7 @@ import logging
 import os
 import traceback
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from prometheus_client import (
@@ -77,34 +78,20 @@ class Metrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
-        own = self._registry = CollectorRegistry()
-        self.requests = Counter(
-            "neardup_requests", "Requests answered.", ("route", "method", "status"), registry=own
+        self._registry = CollectorRegistry()
+        counter = partial(Counter, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry, multiprocess_mode="livesum")
+        labels = ("route", "method", "status")
+        self.requests = counter("neardup_requests", "Requests answered.", labels)
+        self.seconds = histogram(
+            "neardup_request_seconds", "Time to an answer.", ("route",), buckets=SECONDS
         )
-        self.seconds = Histogram(
-            "neardup_request_seconds",
-            "Time to an answer.",
-            ("route",),
-            buckets=SECONDS,
-            registry=own,
-        )
-        self.pages = Counter("neardup_pages", "Pages received.", ("outcome",), registry=own)
-        self.refused = Counter("neardup_refused", "Requests refused.", ("code",), registry=own)
-        self.written = Histogram(
-            "neardup_write_pages", "Pages per commit.", buckets=PAGES, registry=own
-        )
-        self.under_way = Gauge(
-            "neardup_requests_under_way",
-            "Requests being answered.",
-            registry=own,
-            multiprocess_mode="livesum",
-        )
-        self.held = Gauge(
-            "neardup_body_bytes_held",
-            "Bytes of bodies in memory.",
-            registry=own,
-            multiprocess_mode="livesum",
-        )
+        self.pages = counter("neardup_pages", "Pages received.", ("outcome",))
+        self.refused = counter("neardup_refused", "Requests refused.", ("code",))
+        self.written = histogram("neardup_write_pages", "Pages per commit.", buckets=PAGES)
+        self.under_way = gauge("neardup_requests_under_way", "Requests being answered.")
+        self.held = gauge("neardup_body_bytes_held", "Bytes of bodies in memory.")
 
     def text(self) -> bytes:
         """The metrics in the format of Prometheus."""

@@ -103,17 +103,9 @@ def dedup(
                     chosen, relations, found.pages, features, verdicts, keep, work, old
                 )
             with stages("write"):
-                write_tables(found.pages, found.skipped, features, verdicts, clustered, work)
-                summary = summarise(
-                    inputs,
-                    settings_of(chosen, preset, keep, contained),
-                    found.pages,
-                    found.skipped,
-                    features,
-                    verdicts,
-                    clustered,
-                    work,
-                )
+                write_tables(found, features, verdicts, clustered, work)
+                settings = settings_of(chosen, preset, keep, contained)
+                summary = summarise(inputs, settings, found, features, verdicts, clustered, work)
             text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
             storage.write_text(f"{work.result}/summary.json", text)
             put_in_place(work, out)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import reduce
 from typing import BinaryIO
 
@@ -49,14 +49,9 @@ class Piece:
     groups: int = 0
 
 
+_NUMBERS = ("first_group", "groups")
 PIECES = pa.schema(
-    [
-        ("path", pa.string()),
-        ("name", pa.string()),
-        ("format", pa.string()),
-        ("first_group", pa.int64()),
-        ("groups", pa.int64()),
-    ]
+    [(each.name, pa.int64() if each.name in _NUMBERS else pa.string()) for each in fields(Piece)]
 )
 
 

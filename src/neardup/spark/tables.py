@@ -13,27 +13,23 @@ from neardup.local import result
 from neardup.model import Relation
 from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
 from neardup.spark.clusters import Clustered
+from neardup.spark.identity import Identified
 from neardup.spark.session import Work
 
 NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
 
 
 def write_tables(
-    pages: DataFrame,
-    skipped: DataFrame,
-    features: DataFrame,
-    verdicts: DataFrame,
-    clustered: Clustered,
-    work: Work,
+    found: Identified, features: DataFrame, verdicts: DataFrame, clustered: Clustered, work: Work
 ) -> None:
     """clusters, pairs, rejected and skipped, each a folder of Parquet files, each file in order."""
     failed = f.col("relation").isin(*REJECTED)
-    named = _with_ids(verdicts, pages)
+    named = _with_ids(verdicts, found.pages)
     tables = {
-        "clusters": (result.CLUSTERS, _clusters(pages, features, clustered), ["id"]),
+        "clusters": (result.CLUSTERS, _clusters(found.pages, features, clustered), ["id"]),
         "pairs": (result.PAIRS, named.where(~failed), ["a", "b"]),
         "rejected": (result.PAIRS, named.where(failed), ["a", "b"]),
-        "skipped": (result.SKIPPED, skipped, result.SKIPPED.names),
+        "skipped": (result.SKIPPED, found.skipped, result.SKIPPED.names),
     }
     for name, (schema, rows, order) in tables.items():
         columns = [_column(field) for field in schema]
@@ -82,16 +78,15 @@ def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
 def summarise(
     inputs: Sequence[str],
     settings: Mapping[str, object],
-    pages: DataFrame,
-    skipped: DataFrame,
+    found: Identified,
     features: DataFrame,
     verdicts: DataFrame,
     clustered: Clustered,
     work: Work,
 ) -> dict[str, Any]:
     """The summary, as the local engine writes it."""
-    relations, skips = _tally(verdicts, "relation"), _tally(skipped, "reason")
-    counts = _page_counts(pages, clustered, sum(skips.values()))
+    relations, skips = _tally(verdicts, "relation"), _tally(found.skipped, "reason")
+    counts = _page_counts(found.pages, clustered, sum(skips.values()))
     counts["undecided"] = features.where("not decidable").count()
     run = {
         "engine": "spark",
