@@ -221,9 +221,9 @@ def _rivals(near: DataFrame, features: DataFrame, closeness: CloseRows) -> DataF
     alike = near.join(features.select("number", "same_host_group"), "number").where(
         "same_host_group != 0"
     )
-    order = f.struct(-f.col("near"), f.col("number"))
-    nearest = alike.groupBy("centre", "group").agg(f.min_by("number", order).alias("right"))
-    pairs = alike.join(nearest, ["centre", "group"]).where("number != right")
+    order, by_host = f.struct(-f.col("near"), f.col("number")), ["centre", "same_host_group"]
+    nearest = alike.groupBy(*by_host).agg(f.min_by("number", order).alias("right"))
+    pairs = alike.join(nearest, by_host).where("number != right")
     pairs = pairs.select(f.col("number").alias("left"), "right")
     apart = pairs.join(closeness(pairs), ["left", "right"], "left_anti")
     return apart.select(f.col("left").alias("number"))
