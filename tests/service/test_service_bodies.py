@@ -17,6 +17,7 @@ from neardup.service.logs import Metrics
 from neardup.service.middleware import PIECE, Body, Bounds, Load
 from neardup.service.problems import Problem
 from neardup.service.settings import Settings
+from neardup.service.tokens import Tokens
 
 LIMIT = 3_000
 
@@ -101,7 +102,7 @@ def test_what_was_held_is_let_go_when_a_request_ends() -> None:
         raise AssertionError("nothing is sent here")
 
     settings = Settings("memory://", waiting=5)
-    bounds = Bounds(application, settings, Metrics())
+    bounds = Bounds(application, settings, Metrics(), Tokens())
 
     async def ask(path: str) -> str:
         scope: Scope = {"type": "http", "path": path, "headers": []}

@@ -89,6 +89,7 @@ def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None
     import uvicorn  # noqa: PLC0415
 
     from neardup.service.app import ENVIRONMENT  # noqa: PLC0415
+    from neardup.service.connections import BoundedProtocol  # noqa: PLC0415
     from neardup.service.logs import SHARED, log_config  # noqa: PLC0415
 
     os.environ[ENVIRONMENT] = settings.to_json()
@@ -108,5 +109,7 @@ def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None
             forwarded_allow_ips=proxies,
             timeout_graceful_shutdown=round(settings.seconds) + 5,
             timeout_keep_alive=15,
+            http=BoundedProtocol,
+            loop="asyncio",
             backlog=2048,
         )

@@ -17,6 +17,7 @@ from neardup.api import html_page
 from neardup.errors import StoreError, UsageError
 from neardup.index import Index
 from neardup.service.api import api_routes
+from neardup.service.connections import ThrottledErrors
 from neardup.service.logs import LOG, Metrics, described
 from neardup.service.middleware import Bounds, Frame, Guards
 from neardup.service.problems import Problem, busy, invalid, problem_response
@@ -46,12 +47,16 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(ThrottledErrors())
         index = await asyncio.to_thread(_open, settings.store)
         workers = Workers(index, settings.threads, settings.seconds, metrics)
         app.state.service = Service(settings, tokens, metrics, index, workers)
         app.state.findings = FindingsCache(index)
         yield
-        await asyncio.to_thread(workers.close)
+        if not await asyncio.to_thread(workers.close):
+            # What is written is committed; a thread that still reads cannot be stopped otherwise.
+            LOG.warning("ended with work under way")
+            os._exit(0)
         index.close()
 
     app = FastAPI(
@@ -65,7 +70,7 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
     app.include_router(api_routes())
     app.include_router(review_routes())
     _answer_errors(app)
-    app.add_middleware(Bounds, settings=settings, metrics=metrics)
+    app.add_middleware(Bounds, settings=settings, metrics=metrics, tokens=tokens)
     app.add_middleware(Guards, settings=settings, tokens=tokens)
     app.add_middleware(Frame, metrics=metrics)
     return app

@@ -17,17 +17,19 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.service.logs import LOG, Metrics
 from neardup.service.problems import Problem, busy, problem_response
+from neardup.service.service import demand
 from neardup.service.settings import Settings
-from neardup.service.tokens import Tokens
+from neardup.service.tokens import SESSION, Access, Tokens
 
 SAFE_HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -58,6 +60,8 @@ HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 FORWARDED = ("forwarded", "x-forwarded-for")
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 PIECE = 1 << 20  # bytes decompressed at once
+FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a gzip body: beyond the free ones, content per member
+STRANGER_BYTES, STRANGER_SECONDS = 20_000, 10.0  # for the body of a request without a token
 
 
 class Frame:
@@ -168,6 +172,9 @@ class Guards:
             headers = Headers(scope=scope)
             self._check_host(headers)
             self._check_proxy(headers)
+            if "content-length" in headers and "transfer-encoding" in headers:
+                detail = "Content-Length and Transfer-Encoding exclude each other"
+                raise Problem(400, "ambiguous-length", detail, {"Connection": "close"})
             if scope["method"] not in HARMLESS:
                 _check_origin(headers)
         await self.app(scope, receive, send)
@@ -189,7 +196,11 @@ def _check_origin(headers: Headers) -> None:
     site = headers.get("sec-fetch-site", "none")
     origin = headers.get("origin")
     foreign = site not in ("none", "same-origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    try:
+        netloc = urlsplit(origin or "").netloc.lower()
+    except ValueError:
+        raise Problem(400, "bad-origin", "the Origin header is not a URL") from None
+    if origin is not None and netloc != headers.get("host", "").lower():
         foreign = True
     if foreign:
         raise Problem(403, "cross-site", "pages of other sites may not change anything here")
@@ -207,16 +218,18 @@ class Load:
     """The requests and bytes that a process holds."""
 
     requests: int = 0
+    strangers: int = 0  # of these, without a valid token
     bytes: int = 0
 
 
 class Bounds:
     """Accepts only what the settings allow."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, tokens: Tokens) -> None:
         self.app = app
         self._settings = settings
         self._metrics = metrics
+        self._tokens = tokens
         self._load = Load()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -225,16 +238,42 @@ class Bounds:
             return
         if self._load.requests >= self._settings.waiting:
             raise busy("busy", "too many requests are waiting; try again soon")
-        body = Body(receive, Headers(scope=scope), self._settings, self._load)
+        settings, is_stranger = self._settings, self._is_stranger(scope)
+        if is_stranger:
+            if scope["path"].startswith("/v1/"):
+                demand(Access.NONE, Access.READ)
+            settings = self._for_strangers()
+        body = Body(receive, Headers(scope=scope), settings, self._load)
         self._load.requests += 1
+        self._load.strangers += is_stranger
         self._metrics.under_way.set(self._load.requests)
         try:
             await self.app(scope, body.receive, send)
         finally:
             self._load.requests -= 1
+            self._load.strangers -= is_stranger
             self._load.bytes -= body.held
             self._metrics.under_way.set(self._load.requests)
             self._metrics.held.set(self._load.bytes)
+
+    def _for_strangers(self) -> Settings:
+        """What is left to do without a token is to log in; that must not keep others out."""
+        settings = self._settings
+        if self._load.strangers >= max(settings.waiting // 8, 1):
+            raise busy("busy", "too many requests without a token; try again soon")
+        return replace(
+            settings,
+            body_bytes=min(settings.body_bytes, STRANGER_BYTES),
+            seconds=min(settings.seconds, STRANGER_SECONDS),
+        )
+
+    def _is_stranger(self, scope: Scope) -> bool:
+        request = Request(scope)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given = token.strip() if scheme.lower() == "bearer" else None
+        session = request.cookies.get(SESSION)
+        accesses = self._tokens.access(given), self._tokens.session_access(session)
+        return max(accesses) is Access.NONE
 
 
 class Body:
@@ -259,7 +298,8 @@ class Body:
             if message["type"] != "http.request":
                 return message
             more = message.get("more_body", False)
-            for piece in self._unpack.pieces(message.get("body", b""), more):
+            pieces = self._unpack.pieces(message.get("body", b""), more)
+            while piece := await self._unpack.take(pieces):
                 self._count(len(piece))
                 self._ready.append({"type": "http.request", "body": piece, "more_body": True})
             if not more:
@@ -295,6 +335,10 @@ class PlainBody:
         if data:
             yield data
 
+    async def take(self, pieces: Iterator[bytes]) -> bytes | None:
+        """The next piece, or None at the end."""
+        return next(pieces, None)
+
 
 class GzipBody:
     """A gzip body of one or more members."""
@@ -302,6 +346,11 @@ class GzipBody:
     def __init__(self) -> None:
         self._inflater = zlib.decompressobj(31)
         self._begun = False
+        self._members = self._size = 0
+
+    async def take(self, pieces: Iterator[bytes]) -> bytes | None:
+        """As `PlainBody.take`, in a thread: a small body may hold much."""
+        return await asyncio.to_thread(next, pieces, None)
 
     def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
         """As `PlainBody.pieces`, a bounded piece at a time."""
@@ -309,10 +358,15 @@ class GzipBody:
             while data:
                 self._begun = True
                 piece = self._inflater.decompress(data, PIECE)
+                self._size += len(piece)
                 data = self._inflater.unconsumed_tail
                 if self._inflater.eof:
                     data, self._inflater = self._inflater.unused_data, zlib.decompressobj(31)
                     self._begun = False
+                    self._members += 1
+                    if self._members > FREE_MEMBERS + self._size // MEMBER_BYTES:
+                        # Each costs as much as a kilobyte of content, even an empty one.
+                        raise Problem(400, "bad-encoding", "too many gzip members")
                 if piece:
                     yield piece
         except zlib.error:

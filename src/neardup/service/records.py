@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -180,10 +181,10 @@ def refused(skip: Skip) -> Problem:
     return Problem(status, str(skip.reason), skip.detail or str(skip.reason))
 
 
-def pages_from_lines(body: bytes, limits: Limits) -> list[RawPage | Skipped]:
-    """The pages of an NDJSON body, and why a line is not a page."""
+def pages_from_lines(body: bytes, limits: Limits, most: int) -> list[RawPage | Skipped]:
+    """The pages of an NDJSON body, and why a line is not a page; no more than `most` and one."""
     chunks = Chunks(iter([Chunk(body, opens=True)] if body else []))
-    return [_with_id(found) for found in read_lines(BODY, chunks, limits)]
+    return [_with_id(found) for found in islice(read_lines(BODY, chunks, limits), most + 1)]
 
 
 def _with_id(found: RawPage | Skip) -> RawPage | Skipped:

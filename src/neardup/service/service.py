@@ -9,6 +9,7 @@ commits, not for a thousand.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ Result = TypeVar("Result")
 
 PAGES_TOGETHER = 256
 BYTES_TOGETHER = 16 * 1024**2
+SOON = 2.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ class Workers:
 
     def __init__(self, index: Index, threads: int, seconds: float, metrics: Metrics) -> None:
         self._readers = ThreadPoolExecutor(threads, "neardup-reader")
+        # Comparing two large pages can take long: it never takes every reader.
+        self._comparers = ThreadPoolExecutor(max(threads // 2, 1), "neardup-comparer")
+        self._parsers = ThreadPoolExecutor(2, "neardup-parser")
         self._writer = Writer(index, metrics.written.observe)
         self._seconds = seconds
 
@@ -116,6 +121,21 @@ class Workers:
     ) -> Result:
         future = self._readers.submit(partial(function, *args, **kwargs))
         return await self._in_time(future, "nothing was changed")
+
+    async def compare(
+        self,
+        function: Callable[Parameters, Result],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Result:
+        """Run a function that compares pages."""
+        future = self._comparers.submit(partial(function, *args, **kwargs))
+        return await self._in_time(future, "nothing was changed")
+
+    async def parse(self, function: Callable[..., Result], /, *args: object) -> Result:
+        """Run a function that reads a body."""
+        return await self._in_time(self._parsers.submit(function, *args), "nothing was changed")
 
     async def write(
         self,
@@ -142,10 +162,18 @@ class Workers:
                 "too-slow", f"no answer within {self._seconds:g} seconds; {outcome}", 5
             ) from None
 
-    def close(self) -> None:
-        """Finish the work under way."""
+    def close(self) -> bool:
+        """Finish what is to be written, and what is read if that ends soon; whether it did."""
         self._writer.close()
-        self._readers.shutdown(wait=True)
+        pools = self._readers, self._comparers, self._parsers
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        until = time.monotonic() + SOON
+        while any(thread.is_alive() for pool in pools for thread in pool._threads):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+        return True
 
 
 @dataclass

@@ -18,6 +18,7 @@ from pathlib import Path
 from neardup.errors import UsageError
 
 SHORTEST = 16  # characters; shorter ones can be guessed
+SESSION = "neardup_session"  # the cookie of a browser that logged in
 SESSION_SECONDS = 12 * 3600
 VARIABLES = {"read": "NEARDUP_READ_TOKENS", "write": "NEARDUP_WRITE_TOKENS"}
 

@@ -32,7 +32,7 @@ async def compare_pages(service: Running, request: CompareIn) -> Compared:
     A page named only by its id must be in the index.
     """
     a, b = _side(service, request.a, "a"), _side(service, request.b, "b")
-    comparison = await service.workers.read(
+    comparison = await service.workers.compare(
         compare,
         service.index,
         a,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
 from neardup.pages.fields import parse_time
+from neardup.pages.limits import URL_LENGTH
 from neardup.service.problems import Problem, not_found, problem_responses
 from neardup.service.records import (
     BODY,
@@ -68,7 +69,7 @@ async def add(
     request: Request,
     service: Running,
     caller: CallerAccess,
-    url: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",
+    url: Annotated[str, Query(description="of a raw page", max_length=URL_LENGTH)] = "",
     id: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",  # noqa: A002
     time: Annotated[str | None, Query(description="of a raw page, ISO 8601")] = None,
     dry_run: Annotated[bool, Query(description="store nothing; read access is enough")] = False,
@@ -81,13 +82,15 @@ async def add(
     demand(caller, Access.READ if dry_run else Access.WRITE)
     kind, charset = _content_type(request)
     if kind in LINES:
-        lines = pages_from_lines(await request.body(), service.settings.limits)
+        most, limits = service.settings.batch_pages, service.settings.limits
+        lines = await service.workers.parse(pages_from_lines, await request.body(), limits, most)
         return await _answer_lines(service, lines, dry_run)
     if kind in ("text/html", "text/plain"):
         body = await request.body()
         page = _raw_page(service, body, kind == "text/html", charset, id, url, time)
     elif kind in ("application/json", ""):
-        page = page_from(_read_page(await request.body()), service.settings.limits)
+        sent = await service.workers.parse(_read_page, await request.body())
+        page = page_from(sent, service.settings.limits)
     else:
         detail = f"send application/json, text/html, text/plain or {LINES[0]}"
         raise Problem(415, "unknown-type", detail)

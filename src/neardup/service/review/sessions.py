@@ -12,12 +12,11 @@ from neardup.service.review.visits import (
     FORM,
     LANGUAGE,
     NAMES,
-    SESSION,
     AnyVisit,
     own_path,
     set_cookie,
 )
-from neardup.service.tokens import Access
+from neardup.service.tokens import SESSION, Access
 
 router = APIRouter()
 Next = Annotated[str, Query(alias="next")]

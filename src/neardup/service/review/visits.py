@@ -21,14 +21,14 @@ from starlette.responses import RedirectResponse, Response
 
 from neardup.service.problems import Problem
 from neardup.service.service import Service, service_of
-from neardup.service.tokens import SESSION_SECONDS, Access
+from neardup.service.tokens import SESSION, SESSION_SECONDS, Access
 
 Language = Literal["en", "zh"]
 NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
 CHINESE: dict[str, str] = json.loads(
     (Path(__file__).parent / "translations" / "zh.json").read_text(encoding="utf-8")
 )
-SESSION, FORM, LANGUAGE = "neardup_session", "neardup_form", "neardup_language"
+FORM, LANGUAGE = "neardup_form", "neardup_language"
 MOST_FIELDS = 20
 
 

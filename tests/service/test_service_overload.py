@@ -1,0 +1,154 @@
+"""Requests that would hold up the others: each is refused or bounded, and the rest go on."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from neardup.service.connections import HEAD_SECONDS, ThrottledErrors
+from service_process import READ, TOKENS, WRITE, Service, serving
+
+pytestmark = pytest.mark.slow
+
+READER, WRITER = ({"Authorization": f"Bearer {token}"} for token in (READ, WRITE))
+OPTIONS = ("--timeout", "20", "--threads", "2", "--waiting", "16")
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("busy"), *OPTIONS, environment=TOKENS) as running:
+        yield running
+
+
+@pytest.fixture
+def client(busy: Service) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=busy.url, timeout=60, trust_env=False, headers=WRITER) as http:
+        yield http
+
+
+def connect(service: Service) -> socket.socket:
+    place = urlsplit(service.url)
+    return socket.create_connection((place.hostname, place.port), timeout=60)
+
+
+def test_an_origin_that_is_no_url_is_a_bad_request(client: httpx.Client) -> None:
+    answer = client.post("/v1/pages", json={"id": "a"}, headers={"Origin": "http://["})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-origin")
+
+
+def test_a_body_with_two_lengths_is_refused(busy: Service) -> None:
+    head = f"POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {WRITE}\r\n"
+    with connect(busy) as line:
+        line.sendall(f"{head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        line.sendall(b"0\r\n\r\n")
+        assert line.recv(4096).split(b"\r\n")[0].endswith(b"400 Bad Request")
+
+
+def test_lines_that_are_no_pages_do_not_hold_up_others(busy: Service, client: httpx.Client) -> None:
+    answers = []
+    lines = b"[]\n" * 10_000_000
+    headers = {"Content-Type": "application/x-ndjson"}
+
+    def send() -> None:
+        answers.append(client.post("/v1/pages", content=lines, headers=headers))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    slowest = 0.0
+    while sender.is_alive():
+        started = time.monotonic()
+        assert httpx.get(f"{busy.url}/healthz", trust_env=False).status_code == 200
+        slowest = max(slowest, time.monotonic() - started)
+    sender.join()
+    assert (answers[0].status_code, answers[0].json()["code"]) == (413, "too-many")
+    assert slowest < 3
+
+
+def test_empty_gzip_members_cost_little(client: httpx.Client) -> None:
+    members = gzip.compress(b"") * 200_000
+    started = time.monotonic()
+    answer = client.post("/v1/pages", content=members, headers={"Content-Encoding": "gzip"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad-encoding")
+    assert time.monotonic() - started < 10
+
+
+def test_slow_logins_do_not_keep_out_those_with_a_token(
+    busy: Service, client: httpx.Client
+) -> None:
+    head = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\ntoken="
+    with ExitStack() as lines:
+        for _ in range(40):
+            lines.enter_context(connect(busy)).sendall(head.encode())
+        time.sleep(1)
+        assert client.get("/v1/stats").status_code == 200
+        assert httpx.get(f"{busy.url}/login", trust_env=False).status_code == 503
+
+
+def test_without_a_token_no_body_is_read(busy: Service) -> None:
+    head = "POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
+    with connect(busy) as line:
+        line.sendall(head.encode())
+        assert line.recv(4096).split(b"\r\n")[0].endswith(b"401 Unauthorized")
+
+
+def test_a_head_that_does_not_come_ends_the_connection(busy: Service) -> None:
+    started = time.monotonic()
+    with connect(busy) as line, connect(busy) as silent:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+        assert line.recv(100) == b""
+        assert silent.recv(100) == b""
+    assert HEAD_SECONDS - 1 < time.monotonic() - started < HEAD_SECONDS + 20
+
+
+def test_a_url_has_a_length(client: httpx.Client) -> None:
+    page = {"url": "http://a.example/" + "x" * 9_000, "text": "Some words."}
+    assert client.post("/v1/pages", json=page).status_code == 422
+
+
+def test_comparisons_leave_readers_free_and_do_not_outlive_the_service(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    options = ("--timeout", "4", "--threads", "2", "--max-body", "64MB")
+    text = " ".join(f"word{n * n % 99_991}" for n in range(900_000))
+    sides = {"a": {"id": "a", "text": text}, "b": {"id": "b", "text": text[::-1]}}
+    with serving(tmp_path_factory.mktemp("ending"), *options, environment=TOKENS) as running:
+        url = f"{running.url}/v1/compare"
+
+        def compare() -> None:
+            body = {**sides, "method": "edit-distance"}
+            httpx.post(url, json=body, headers=READER, timeout=60, trust_env=False)
+
+        senders = [threading.Thread(target=compare) for _ in range(4)]
+        for sender in senders:
+            sender.start()
+        time.sleep(3)
+        stats = f"{running.url}/v1/stats"
+        answer = httpx.get(stats, headers=READER, timeout=60, trust_env=False)
+        assert answer.status_code == 200
+        for sender in senders:
+            sender.join()
+        started = time.monotonic()
+        assert running.stop() == 0
+        assert time.monotonic() - started < 20
+
+
+def test_the_same_trouble_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("neardup.service")
+    log.propagate = True
+    with caplog.at_level(logging.ERROR, "neardup.service"):
+        throttled, loop = ThrottledErrors(), asyncio.new_event_loop()
+        for _ in range(2_000):
+            throttled(loop, {"message": "no descriptors", "exception": OSError(24, "too many")})
+        throttled(loop, {"message": "another"})
+        loop.close()
+    assert len(caplog.records) == 2
