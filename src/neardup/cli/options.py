@@ -9,12 +9,12 @@ import typer
 
 from neardup.config import read_toml
 
-_TEXTS = read_toml(Path(__file__).with_name("help.toml"))
+TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 
 
 def example_of(command: str) -> str:
     """The examples at the end of a command's help."""
-    return str(_TEXTS[command]["example"])
+    return str(TEXTS[command]["example"])
 
 
 def option(name: str) -> Any:
@@ -30,7 +30,7 @@ def argument(name: str) -> Any:
 
 def _read(name: str) -> tuple[list[str], dict[str, Any]]:
     command, _, own = name.partition(".")
-    entry = _TEXTS[command][own]
+    entry = TEXTS[command][own]
     details: dict[str, Any] = {"help": entry} if isinstance(entry, str) else dict(entry)
     return details.pop("names", []), details
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from neardup.cli.options import TEXTS
 from neardup.errors import InterruptedRunError
 from neardup.kernels.jit import when_compiling
 from neardup.local.run import Progress
@@ -16,27 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 LINE_EVERY = 5.0  # seconds between plain lines
-WORDS = {
-    "parse": "reading and parsing",
-    "check": "checking pages",
-    "read": "reading stored pages",
-    "identify": "resolving ids",
-    "survey": "surveying the pages",
-    "features": "computing features",
-    "earlier": "loading the earlier result",
-    "keys": "computing keys",
-    "candidates": "finding candidates",
-    "judge": "judging pairs",
-    "assign": "assigning pages to clusters",
-    "cluster": "clustering",
-    "write": "writing the result",
-    "keep": "writing the kept pages",
-    "report": "writing the report",
-    "synth": "generating pages",
-    "evaluate": "evaluating",
-    "papers": "running the papers' experiments",
-    "tune": "trying thresholds",
-}
+WORDS: dict[str, str] = TEXTS["stages"]
 COMPILING = "compiling kernels for this machine; this happens once"
 
 

@@ -215,8 +215,6 @@ def host_name(host: str) -> str:
 
 @dataclass
 class Load:
-    """The requests and bytes that a process holds."""
-
     requests: int = 0
     strangers: int = 0  # of these, without a valid token
     bytes: int = 0

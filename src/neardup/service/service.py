@@ -205,7 +205,6 @@ class Writer:
         return self._put(Job(pages))
 
     def do(self, work: Callable[[], Result]) -> Future[Result]:
-        """Run other work that writes."""
         return self._put(Job(work=work))
 
     def close(self) -> None:

@@ -129,7 +129,6 @@ def whole_groups(
 
 
 def last_group(table: pa.Table, by: list[str]) -> int:
-    """Where the last group starts."""
     changes = np.flatnonzero(new_groups(table, by))
     return int(changes[-1]) if changes.size else 0
 

@@ -21,7 +21,6 @@ from neardup.pages.urls import believable_canonical, canonicalise
 # ISO 15924, in the order of `SCRIPTS`; letters of other scripts count but name none.
 CODES = ("Latn", "Hani", "Jpan", "Kore", "Cyrl", "Grek", "Arab", "Hebr", "Thai", "Deva", "Zyyy")
 assert len(CODES) == len(SCRIPTS)
-LATIN, HAN, KANA = 0, 1, 2
 
 # Japanese runs at more kana than Han; Chinese pages name Japanese brands and songs. A quarter is
 # far from both.

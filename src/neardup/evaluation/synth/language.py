@@ -44,8 +44,6 @@ class Language:
 
 @dataclass(frozen=True)
 class Source:
-    """What the file of a language holds."""
-
     lists: dict[str, list[str]]
     forms: dict[str, list[str]]
     labels: dict[str, str]

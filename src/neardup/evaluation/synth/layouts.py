@@ -39,8 +39,6 @@ class Template:
 
 @dataclass(frozen=True)
 class Site:
-    """A host."""
-
     host: str
     name: str
     language: str
@@ -111,8 +109,6 @@ INDENT = "\u3000\u3000"  # full-width spaces indent paragraphs on older Chinese 
 
 @dataclass(frozen=True)
 class Placed:
-    """Everything a page shows."""
-
     site: Site
     template: Template
     title: str

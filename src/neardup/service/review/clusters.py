@@ -62,8 +62,6 @@ async def list_clusters(
 
 @dataclass(frozen=True)
 class ClusterView:
-    """A cluster as its page shows it."""
-
     name: str
     size: int
     kept: StoredPage

@@ -22,8 +22,6 @@ NEWEST = 8
 
 @dataclass(frozen=True)
 class Findings:
-    """Counts at one moment."""
-
     stats: Stats
     days: list[Day]
     hosts: list[Host]
@@ -58,7 +56,6 @@ def _find(index: Index) -> Findings:
 
 @router.get("/")
 async def overview(visit: ReadingVisit) -> Response:
-    """What the index holds."""
     cache: FindingsCache = visit.request.app.state.findings
     findings = await visit.service.workers.read(cache.findings)
     return render(

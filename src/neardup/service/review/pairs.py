@@ -38,8 +38,6 @@ Id = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 @dataclass(frozen=True)
 class PairView:
-    """A stored pair as its page shows it."""
-
     a: StoredPage
     b: StoredPage
     verdict: Verdict
@@ -178,8 +176,6 @@ def _shared_line(text: str) -> Line:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """The verdicts of all methods, and the two texts."""
-
     comparison: Comparison
     texts: SideBySide
 

@@ -31,7 +31,6 @@ async def login_page(visit: AnyVisit, to: Next = "/") -> Response:
 
 @router.post("/login")
 async def login(visit: AnyVisit) -> Response:
-    """Start a session for a valid token."""
     form = await visit.form()
     token, to = form.get("token"), own_path(form.get("next"))
     if not isinstance(token, str) or visit.service.tokens.access(token.strip()) is Access.NONE:
