@@ -6,16 +6,18 @@
 # make trace       the source files and functions that a run on the bundled pages goes through
 # make bench       ratios against other libraries, measured in one run
 # make results     measure every method on the labelled sets, into docs/methods/results.md
-# make lock        renew the lock files from pyproject.toml
+# make torture     kills, full disks, hostile inputs and overload at full size (docs/reliability.md)
+# make lock        renew the lock files, with hashes, from pyproject.toml
+# make audit       look up known vulnerabilities of what is locked (needs pypi.org)
 
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
-.PHONY: demo test test-quick lint kernels trace bench results lock venv browser java clean
+.PHONY: demo test test-quick lint kernels trace bench results torture lock audit venv browser java clean
 
 demo: venv
 	$(BIN)/neardup demo
@@ -40,17 +42,22 @@ trace: venv
 	$(BIN)/python tools/trace_run.py
 
 bench: venv
-	$(PIP) -r requirements-bench.lock
+	$(PIP) --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m bench
 
 results: venv
 	$(BIN)/python -m bench.results
 
+torture: kernels
+	NEARDUP_TORTURE=1 $(BIN)/pytest --durations=25 tests/kernels/test_linear_time.py tests/pages/test_hostile_inputs.py \
+	  tests/local/test_work.py tests/contract/test_resume.py tests/contract/test_index_crashes.py \
+	  tests/index/test_cutting_into_batches.py tests/service/test_service_load.py tests/service/test_service_overload.py
+
 venv: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -r requirements.lock
+	$(PIP) --require-hashes -r requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
@@ -77,6 +84,12 @@ java:
 lock: venv
 	$(COMPILE) --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements.lock pyproject.toml
 	$(COMPILE) --group bench --output-file requirements-bench.lock pyproject.toml
+	$(COMPILE) --extra postgres --extra service --group build --output-file requirements-service.lock pyproject.toml
+
+audit: venv
+	for lock in requirements.lock requirements-bench.lock requirements-service.lock; do \
+	  $(BIN)/uv tool run pip-audit --disable-pip --require-hashes -r $$lock || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -6,6 +6,7 @@ What it had finished is not computed again: the parts it has listed stay the fil
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from sample_pages import long_html, write_jsonl
 
 pytestmark = pytest.mark.slow
 
-KILLS = 6
+KILLS = 60 if os.environ.get("NEARDUP_TORTURE") else 6
 FILES = ["clusters.jsonl", "pairs.jsonl", "rejected.jsonl", "skipped.jsonl"]
 
 
