@@ -60,7 +60,7 @@ def test_a_wrong_name_gets_a_hint() -> None:
     ("preset", "values", "view", "expected"),
     [
         ("default", {}, None, View.OWN),
-        ("paper", {}, None, View.MAIN),
+        ("paper", {}, None, View.OWN),  # cleaning is a step of the paper
         ("paper", {"site_blocks": "true"}, None, View.OWN),
         ("default", {"site_blocks": False}, None, View.MAIN),
         ("default", {}, "whole", View.WHOLE),

@@ -81,7 +81,6 @@ class FeatureCode(Method):
     joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
 
     default_view = View.OWN
-    paper_view = View.MAIN
     view_option = "site_blocks"
 
     @property

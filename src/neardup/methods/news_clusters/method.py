@@ -64,7 +64,6 @@ class NewsClusters(Method):
     }
 
     default_view = View.OWN
-    paper_view = View.MAIN
     view_option = "site_blocks"
 
     @property
