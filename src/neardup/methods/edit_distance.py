@@ -6,7 +6,7 @@
 | definition 1, the minimum edit distance | rapidfuzz's `Levenshtein.distance` |
 | definition 2, `LCC = m - edit(Sour, Dest)` | `largest_common_count` |
 | definition 3, `OverlapFactor_i = LCC / length_i` | `EditDistance.judge` |
-| definition 4, alpha, beta, and epsilon for two pages of one host | `EditDistance.least_overlap` |
+| definition 4, alpha, beta, and epsilon for two pages of one site | `EditDistance.least_overlap` |
 | VI, comparing all pairs | `EditDistance.search`, without comparing them all |
 
 The filters of `search` and `keys` lose no pair. LCC counts characters that stay in place, so it is
@@ -44,6 +44,7 @@ from neardup.methods.base import (
     verdicts,
 )
 from neardup.model import Relation
+from neardup.pages.urls import site
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.tokens import fold_batch
 
@@ -59,14 +60,14 @@ class EditDistanceOptions:
         0.8, "least overlap factor of the shorter feature string", minimum=0.01, maximum=1
     )
     beta: float = option(
-        0.8,
-        "least overlap factor of the longer string; below alpha, pages inside others also match",
+        0.7,
+        "least overlap factor of the longer string; from alpha on, alpha decides nothing",
         minimum=0,
         maximum=1,
     )
     epsilon: float = option(
         0.2,
-        "added to alpha (up to 1) if both pages are on one host, where pages share noise",
+        "added to alpha (up to 1) if both pages are on one site, where pages share noise",
         minimum=0,
         maximum=1,
     )
@@ -91,7 +92,7 @@ class EditDistance(Method):
     cost = "all pairs that pass the filters; near linear if few pages are alike"
     Options = EditDistanceOptions
     options: EditDistanceOptions
-    paper_preset = {"minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
+    paper_preset = {"beta": 0.8, "minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
 
     @property
     def candidate_source(self) -> CandidateSource:
@@ -99,7 +100,7 @@ class EditDistance(Method):
 
     @property
     def feature_schema(self) -> pa.Schema:
-        return pa.schema([("symbols", pa.string()), ("length", pa.int64()), ("host", pa.string())])
+        return pa.schema([("symbols", pa.string()), ("length", pa.int64()), ("site", pa.string())])
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
@@ -114,15 +115,17 @@ class EditDistance(Method):
             )
         symbols = pa.array(strings, pa.string())
         lengths = pc.utf8_length(symbols).cast(pa.int64())
-        return pa.record_batch([symbols, lengths, pages.column("host")], schema=self.feature_schema)
+        return pa.record_batch(
+            [symbols, lengths, _sites(pages["host"])], schema=self.feature_schema
+        )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("length"), self.options.minimum_length)
 
-    def least_overlap(self, same_host: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The alpha of each pair: raised by epsilon if both pages are on one host."""
+    def least_overlap(self, same_site: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The alpha of each pair: raised by epsilon if both pages are on one site."""
         raised = min(1.0, round(self.options.alpha + self.options.epsilon, 12))
-        return np.where(same_host, raised, self.options.alpha)
+        return np.where(same_site, raised, self.options.alpha)
 
     @property
     def _beta(self) -> float:
@@ -164,7 +167,7 @@ class EditDistance(Method):
             features.column("symbols").take(pa.array(dest)),
             least_share=self._beta,
         )
-        alpha = self.least_overlap(_same_host(features, sour, dest))
+        alpha = self.least_overlap(_same_site(features, sour, dest))
         passed: NDArray[np.bool_] = (lcc / n >= alpha) & (lcc / m >= self._beta)
         return passed
 
@@ -176,8 +179,8 @@ class EditDistance(Method):
         enough = (lengths >= self.options.minimum_length).all(axis=0)
         n, m = lengths.min(axis=0), lengths.max(axis=0)
         lcc = largest_common_count(ours.column("symbols"), theirs.column("symbols"))
-        same_host = _equal_hosts(ours.column("host"), theirs.column("host"))
-        alpha = self.least_overlap(same_host)
+        same_site = _equal_sites(ours.column("site"), theirs.column("site"))
+        alpha = self.least_overlap(same_site)
         sour, dest = lcc / np.maximum(n, 1), lcc / np.maximum(m, 1)  # definition 3
         near = (sour >= alpha) & (dest >= self.options.beta)  # definition 4
         inside = (sour >= alpha) & ~near
@@ -193,7 +196,7 @@ class EditDistance(Method):
             ["undecided", "same", "near", "contained", "contains", "overlap"],
             "different",
         )
-        columns = (enough, n, m, lcc, sour, dest, alpha, same_host)
+        columns = (enough, n, m, lcc, sour, dest, alpha, same_site)
         pairs = list(zip(*(each.tolist() for each in columns), strict=True))
         return verdicts(
             map(Relation, relations.tolist()),
@@ -210,18 +213,18 @@ class EditDistance(Method):
         sour: float,
         dest: float,
         alpha: float,
-        same_host: bool,
+        same_site: bool,
     ) -> dict[str, object]:
         if not enough:
             return {"why": f"too few sentence ends to tell: {n}", "lengths": [n, m]}
-        host = " on one host" if same_host else ""
+        where = " on one site" if same_site else ""
         why = (
             f"{lcc} sentence ends in common: {sour:.2f} of the shorter page's {n} "
-            f"(needs {alpha:.2f}{host}), {dest:.2f} of the longer one's {m} "
+            f"(needs {alpha:.2f}{where}), {dest:.2f} of the longer one's {m} "
             f"(needs {self.options.beta:.2f})"
         )
         overlaps = {"overlap_sour": round(sour, 6), "overlap_dest": round(dest, 6)}
-        return {"why": why, "lengths": [n, m], "lcc": lcc, **overlaps, "same_host": same_host}
+        return {"why": why, "lengths": [n, m], "lcc": lcc, **overlaps, "same_site": same_site}
 
 
 def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False) -> list[str]:
@@ -278,15 +281,22 @@ def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -
     return counts
 
 
-def _same_host(
+def _sites(hosts: pa.Array) -> pa.Array:
+    """The site of each host: the paper's "Web site domain name", one for news and sports."""
+    encoded = hosts.dictionary_encode()
+    sites = pa.array([site(host) for host in encoded.dictionary.to_pylist()], pa.string())
+    return sites.take(encoded.indices)
+
+
+def _same_site(
     features: pa.Table, one: NDArray[np.int64], two: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    hosts = features.column("host")
-    return _equal_hosts(hosts.take(pa.array(one)), hosts.take(pa.array(two)))
+    sites = features.column("site")
+    return _equal_sites(sites.take(pa.array(one)), sites.take(pa.array(two)))
 
 
-def _equal_hosts(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
-    """Whether two pages are on one host. A page without a host shares none."""
+def _equal_sites(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
+    """Whether two pages are on one site. A page without a host shares none."""
     equal = pc.and_(pc.equal(one, two), pc.not_equal(one, ""))
     same: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
     return same
