@@ -22,14 +22,14 @@ from neardup.local.prior import Prior, check_earlier, method_of, read_summary, s
 from neardup.local.result import Result
 from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
 from neardup.local.work import Run, work_folder
-from neardup.methods.base import Method
+from neardup.methods.base import Joining, Method
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
 from neardup.pages import Limits, read, read_records
 from neardup.pages.raw import raw_batch
 from neardup.pages.writers import writer_for
 from neardup.report import write_report
-from neardup.rules.keeping import DEFAULT_POLICY, policy_order
+from neardup.rules.keeping import keep_policy
 from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
 
@@ -44,7 +44,7 @@ def dedup(
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     view: str | None = None,
-    keep: str = DEFAULT_POLICY,
+    keep: str | None = None,
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
     write_kept: str | Path | None = None,
@@ -72,7 +72,7 @@ def dedup(
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     limits, out = limits or Limits(), Path(out)
     chosen = make_method(method, options, preset=preset, view=view)
-    policy_order(keep)  # a bad name is an error before any work
+    keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
     output.check_destination(out)
     rereadable = "-" not in inputs
     if not rereadable and (resume or write_kept is not None):
@@ -119,11 +119,10 @@ def recluster(
     if not 0.0 <= threshold <= 1.0:
         raise UsageError(f"the threshold is a similarity, from 0 to 1, not {threshold}")
     earlier = read_summary(folder)
-    keep = keep or earlier["keep"]
     contained = earlier["contained"] if contained is None else contained
-    policy_order(keep)
     output.check_destination(out)
     method = method_of(earlier)
+    keep = keep_policy(keep or earlier["keep"], by_rule=method.joining is Joining.REPOSITORY)
 
     with output.writing(out), work_folder(out, "", resume=False, resumable=False) as work:
         run = Run(work, DEFAULT_MEMORY, default_workers(), Stages(progress or Silent()))

@@ -44,7 +44,7 @@ def rows(strings: list[str], sites: list[str] | None = None) -> pa.RecordBatch:
 
 def site_features(*hosts: str) -> list[str]:
     pages = page_batch(["很好。"] * len(hosts), script=["Hani"] * len(hosts), host=list(hosts))
-    sites: list[str] = method().describe(pages)["site"].to_pylist()
+    sites: list[str] = paper().describe(pages)["site"].to_pylist()
     return sites
 
 
@@ -82,7 +82,7 @@ def test_features_follow_the_script_of_each_page() -> None:
     )
     features = EditDistance().describe(pages)
     assert features["length"].to_pylist() == [1, 2]
-    assert features["site"].to_pylist() == ["a.cn", "b.com"]
+    assert features["site"].to_pylist() == ["news.a.cn", "b.com"]
     assert paper().describe(pages)["symbols"].to_pylist() == ["好", ""]
 
 
@@ -169,7 +169,7 @@ def test_too_few_sentence_ends_are_undecided_even_against_themselves() -> None:
 def test_evidence_says_why() -> None:
     why = verdict("abcdefgh", "abcdefghij", sites=("a.cn", "a.cn")).evidence["why"]
     assert why == (
-        "8 sentence ends in common: 1.00 of the shorter page's 8 (needs 1.00 on one site), "
+        "8 sentence ends in common: 1.00 of the shorter page's 8 (needs 1.00 on one host), "
         "0.80 of the longer one's 10 (needs 0.70)"
     )
 

@@ -14,13 +14,14 @@ from neardup.methods.base import SurveyResults
 from neardup.methods.i_match import IMatch, IMatchOptions, normalised_idf
 from neardup.model import Relation, Verdict
 from neardup.text.sites import Survey
+from neardup.text.views import View
 from page_batches import judge_one, page_batch
 
 WORDS = [f"word{number}" for number in range(60)]
 
 
 def method(**values: object) -> IMatch:
-    return IMatch(build_options(IMatchOptions, values, owner="i-match"))
+    return IMatch(build_options(IMatchOptions, values, owner="i-match"), View.WHOLE)
 
 
 def survey(pages: int, **counts: int) -> Survey:

@@ -16,13 +16,14 @@ from neardup.config import build_options
 from neardup.errors import UsageError
 from neardup.methods.simhash import Simhash, SimhashOptions
 from neardup.model import Relation
+from neardup.text.views import View
 from page_batches import judge_one, page_batch, pair_set
 
 WORDS = [f"word{number}" for number in range(400)]
 
 
 def method(**values: object) -> Simhash:
-    return Simhash(build_options(SimhashOptions, values, owner="simhash"))
+    return Simhash(build_options(SimhashOptions, values, owner="simhash"), View.WHOLE)
 
 
 def rows(fingerprints: list[int], tokens: int = 100) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ from kernels.reference.tokens import token_hash
 from neardup.config import build_options
 from neardup.methods.spotsigs import SpotSigs, SpotSigsOptions
 from neardup.model import Relation, Verdict
+from neardup.text.views import View
 from page_batches import judge_one, page_batch, pair_set
 
 # Theobald et al. 2008, section 3.1, with the antecedents a, an, the, is; d = 1, c = 2.
@@ -36,7 +37,7 @@ spot_sets = st.lists(st.lists(st.integers(0, 9), max_size=8), max_size=8)
 
 
 def method(**values: object) -> SpotSigs:
-    return SpotSigs(build_options(SpotSigsOptions, values, owner="spotsigs"))
+    return SpotSigs(build_options(SpotSigsOptions, values, owner="spotsigs"), View.WHOLE)
 
 
 def paper(**values: object) -> SpotSigs:

@@ -17,6 +17,7 @@ from neardup.methods.base import OwnSearch
 from neardup.methods.two_phase import TwoPhase, TwoPhaseOptions, every_kth, fingerprints
 from neardup.model import Relation
 from neardup.text.keywords import counted_hashes
+from neardup.text.views import View
 from page_batches import judge_one, page_batch, pair_set
 
 # Tables 2 and 5
@@ -49,7 +50,7 @@ class AsPrinted(TwoPhase):
 
 
 def method(cls: type[TwoPhase] = TwoPhase, **values: object) -> TwoPhase:
-    return cls(build_options(TwoPhaseOptions, values, owner="two-phase"))
+    return cls(build_options(TwoPhaseOptions, values, owner="two-phase"), View.WHOLE)
 
 
 def paper(cls: type[TwoPhase] = TwoPhase) -> TwoPhase:

@@ -24,6 +24,7 @@ from neardup.methods.word_table import (
 from neardup.model import Relation, Verdict
 from neardup.text.keywords import keywords, word_hashes
 from neardup.text.sites import Survey
+from neardup.text.views import View
 from page_batches import judge_one, page_batch, pair_set
 
 # D1, "Cricket Rules": what step 2 of section 4 gives as its keywords.
@@ -51,7 +52,7 @@ D1_TEXT = (
 
 
 def method(**values: object) -> WordTable:
-    return WordTable(build_options(WordTableOptions, values, owner="word-table"))
+    return WordTable(build_options(WordTableOptions, values, owner="word-table"), View.WHOLE)
 
 
 def paper() -> WordTable:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.rules.clusters import APART, centred_clusters
+from neardup.rules.clusters import APART, centred_clusters, join_repository
 
 Rows = NDArray[np.int64]
 
@@ -116,3 +116,52 @@ def test_the_order_of_pairs_does_not_matter(
     turned = [pair if random.random() < 0.5 else pair[::-1] for pair in pairs]
     shuffled = sorted(turned, key=lambda _: random.random())
     assert clusters(13, shuffled) == clusters(13, pairs)
+
+
+# The repository of kept pages
+
+PAIRS = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from([0.7, 0.8, 0.9])),
+    unique_by=lambda pair: (min(pair[:2]), max(pair[:2])),
+).map(lambda pairs: [pair for pair in pairs if pair[0] != pair[1]])
+
+
+def stored(order: list[int], pairs: list[tuple[int, int, float]], earlier: list[int]) -> list[int]:
+    """Each page against the pages kept before it, plainly."""
+    similarity = {frozenset(pair[:2]): pair[2] for pair in pairs}
+    kept = dict(enumerate(earlier))
+    repository: list[int] = []
+    for page in order:
+        if kept[page] == page:
+            known = [other for other in repository if frozenset((page, other)) in similarity]
+            if known:
+                kept[page] = max(known, key=lambda other: similarity[frozenset((page, other))])
+            else:
+                repository.append(page)
+    return [kept[page] for page in range(len(order))]
+
+
+@given(st.permutations(range(8)), PAIRS)
+def test_each_page_joins_the_most_similar_kept_page(
+    order: list[int], pairs: list[tuple[int, int, float]]
+) -> None:
+    ends = np.array([sorted(pair[:2]) for pair in pairs], np.int64).reshape(-1, 2)
+    similarity = np.array([pair[2] for pair in pairs], float)
+    alone = list(range(8))
+    found = join_repository(
+        np.array(order), ends[:, 0], ends[:, 1], similarity, np.array(alone)
+    ).tolist()
+    assert found == stored(order, pairs, alone)
+    assert all(found[page] == page or found[found[page]] == found[page] for page in range(8))
+
+
+def test_a_repository_does_not_chain() -> None:
+    chain = np.arange(4)
+    found = join_repository(np.arange(5), chain, chain + 1, np.full(4, 0.9), np.arange(5))
+    assert found.tolist() == [0, 0, 2, 2, 4]
+
+
+def test_what_was_dropped_before_is_no_page_to_join() -> None:
+    dropped = np.array([0, 0, 2])  # 1 was dropped for 0; 2 is new and matches 1 only
+    found = join_repository(np.arange(3), np.array([1]), np.array([2]), np.array([0.9]), dropped)
+    assert found.tolist() == [0, 0, 2]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import UsageError
-from neardup.rules.keeping import POLICIES, JudgedPairs, choose_kept
+from neardup.rules.keeping import BY_RULE, POLICIES, JudgedPairs, choose_kept, keep_policy
 
 DAY = [datetime(2024, 5, day, tzinfo=UTC) for day in range(1, 5)]
 
@@ -138,3 +138,10 @@ def test_a_page_alone_keeps_itself(policy: str) -> None:
 def test_an_unknown_policy_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match="original, longest, first, newest, oldest, canonical"):
         choose_kept("shortest", pages(length=[1]), np.array([0]))
+
+
+def test_with_a_repository_the_rule_says_what_is_kept() -> None:
+    assert keep_policy(None, by_rule=False) == "original"
+    assert keep_policy(None, by_rule=True) == keep_policy(BY_RULE, by_rule=True) == BY_RULE
+    with pytest.raises(UsageError, match="leave out keep=newest, or set joining=components"):
+        keep_policy("newest", by_rule=True)

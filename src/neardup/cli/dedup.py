@@ -19,7 +19,7 @@ DEFAULTS: Mapping[str, object] = {
     "method": "own-text",
     "preset": "default",
     "view": None,
-    "keep": "original",
+    "keep": None,
     "contained": False,
     "format": "jsonl",
     "workers": None,

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.evaluation.sets import ClusterTruth, PairTruth, Truth
 from neardup.kernels.grouping import connected_components
-from neardup.local.pipeline import BY_SIMILARITY
+from neardup.local.pipeline import BY_SIMILARITY, joining_relations
+from neardup.local.prior import method_of
 from neardup.local.result import Result
+from neardup.methods.base import InOrder, SharedKeys
 from neardup.methods.registry import method_class
 
 REDRAWS = 1000  # bootstrap samples
@@ -235,6 +237,33 @@ def adjusted_rand(labels: Labels) -> float:
         return 1.0
     expected = said * true / everything
     return (found - expected) / ((said + true) / 2 - expected)
+
+
+def score_rule(result: Result, truth: Truth) -> dict[str, Any] | None:
+    """Precision, recall and F1 of the pairs that the method's rule joins, before clustering.
+
+    None where there are no such pairs: methods that place pages in order, and those where a shared
+    key is the verdict, of which a result holds only what connects each cluster.
+    """
+    method = method_of(result.summary)
+    source = method.candidate_source
+    if isinstance(source, InOrder) or (isinstance(source, SharedKeys) and source.decisive):
+        return None
+    joins = set(joining_relations(method, contained=result.summary["contained"]))
+    said = {(row["a"], row["b"]) for row in result.pairs() if row["relation"] in joins}
+    if isinstance(truth, PairTruth):
+        is_said = [(a, b) in said or (b, a) in said for a, b in truth.pairs]
+        found = sum(each and label for each, label in zip(is_said, truth.labels, strict=True))
+        return _pair_scores(found, sum(is_said), sum(truth.labels))
+    judged = set(truth.judged)
+    said = {(a, b) for a, b in said if a in judged and b in judged}
+    found = sum(truth.articles[a] == truth.articles[b] for a, b in said)
+    sizes = np.unique([truth.articles[page] for page in judged], return_counts=True)[1]
+    return _pair_scores(found, len(said), int(pairs_of(sizes).sum()))
+
+
+def _pair_scores(found: int, said: int, true: int) -> dict[str, Any]:
+    return {**_rounded(*rates(found, said, true)), "said_pairs": said}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
-from neardup.evaluation.metrics import curve, score
+from neardup.evaluation.metrics import curve, score, score_rule
 from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
@@ -28,7 +28,8 @@ from neardup.methods.registry import BUILT_IN, make_method, method_names
 from neardup.report.templates import environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "b_cubed_f1"]
+COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "rule_precision"]
+COLUMNS += ["rule_recall", "rule_f1", "b_cubed_f1"]
 COLUMNS += ["adjusted_rand", "true_pairs", "said_pairs", "largest_cluster", "pages", "seconds"]
 COLUMNS += ["peak_memory_mb", "error"]
 
@@ -179,7 +180,9 @@ def measure(
     moved = curve(outcome.result, labelled.truth)
     if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
         scores["duplicate_from"] = labelled.truth.duplicate_from
-    return {**scores, "pages": len(clusters), **cost, "curve": asdict(moved) if moved else None}
+    rule = score_rule(outcome.result, labelled.truth)
+    measured = {**scores, "rule_pairs": rule, "pages": len(clusters), **cost}
+    return {**measured, "curve": asdict(moved) if moved else None}
 
 
 def clusters_of(result: Result) -> dict[str, str]:
@@ -203,12 +206,14 @@ def _rows(results: Results) -> Iterator[dict[str, Any]]:
             low, high = scores.get("intervals", {}).get("f1", ("", ""))
             row = {column: scores.get(column, "") for column in COLUMNS}
             b_cubed = scores.get("b_cubed", {}).get("f1", "")
+            rule = scores.get("rule_pairs") or {}
             yield {
                 **row,
                 "set": name,
                 "method": method,
                 "f1_low": low,
                 "f1_high": high,
+                **{f"rule_{name}": rule.get(name, "") for name in ("precision", "recall", "f1")},
                 "b_cubed_f1": b_cubed,
             }
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from neardup.errors import StoreError
-from neardup.methods.base import Method
+from neardup.errors import StoreError, UsageError
+from neardup.methods.base import Joining, Method
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method, reference
 from neardup.schemas import FORMAT
 from neardup.stores.session import Session
@@ -48,6 +48,11 @@ def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
         method = make_method(
             asked.method or DEFAULT_METHOD, asked.options, preset=asked.preset, view=asked.view
         )
+        if method.joining is Joining.REPOSITORY:
+            raise UsageError(
+                "joining=repository decides once, in order, and the index lets later pages change "
+                "what is together: set joining=components"
+            )
         new = Settings(
             current,
             reference(method),

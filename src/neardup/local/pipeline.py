@@ -50,6 +50,8 @@ from neardup.rules.clusters import (
     Constraints,
     cluster_pairs,
     join_earlier,
+    join_repository,
+    named_by_smallest,
 )
 from neardup.rules.keeping import JudgedPairs, choose_kept
 from neardup.schemas import RELATED, VERDICTS
@@ -226,12 +228,10 @@ def _judge_pairs(
 def _assign(
     method: Assigns, corpus: Corpus, features: Features, run: Run
 ) -> tuple[Numbers, Numbers, Parts]:
-    """Page by page in the order of (time, id); pages without a time come last."""
+    """Page by page, in order."""
     ids = corpus.ids
     with run.stages("assign", total=len(ids)) as stage:
-        numbered = pa.table({"time": corpus.pages["time"], "number": np.arange(len(ids))})
-        keys = [("time", "ascending"), ("number", "ascending")]
-        order = pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)
+        order = in_order(corpus)
         assigned = method.assign(ids.take(pa.array(order)), features.take(order), MemoryState())
         stage.advance(len(ids))
     matched = assigned["match"].is_valid()
@@ -243,6 +243,13 @@ def _assign(
         starts = range(0, left.size, PAIRS_AT_ONCE)
         verdicts.fill(starts, lambda at: (assigned.slice(at, PAIRS_AT_ONCE), 0), 1, stage)
     return left, right, verdicts
+
+
+def in_order(corpus: Corpus) -> Numbers:
+    """The pages in the order of (time, id); those without a time come last."""
+    numbered = pa.table({"time": corpus.pages["time"], "number": np.arange(len(corpus))})
+    keys = [("time", "ascending"), ("number", "ascending")]
+    return pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _smaller_first(
@@ -286,7 +293,8 @@ def settle(
     """Clusters from verified pairs, the page to keep of each, and what each member is to it.
 
     `contained` joins excerpts to what contains them, too. Clusters of `prior` keep their names: a
-    new page joins one of them or stands beside them.
+    new page joins one of them or stands beside them. A method that joins as a repository decides
+    itself which page is kept, and takes no constraints (the index refuses it).
     """
     relations = joining_relations(judged.method, contained=contained)
 
@@ -299,6 +307,9 @@ def settle(
         joins = np.isin(judged.relations, relations)
         left, right = judged.left[joins], judged.right[joins]
         similarity = judged.similarities[joins]
+        if judged.method.joining is Joining.REPOSITORY:
+            labels, kept = _stored(judged.corpus, left, right, similarity, prior)
+            return _outcome(judged, labels, kept, run)
         known = np.full(len(judged.corpus), NEW)
         if prior.labels is not None and prior.kept is not None:
             known = join_earlier(prior.labels, prior.kept, left, right, similarity, closeness)
@@ -318,10 +329,33 @@ def settle(
         labels = np.where(known == NEW, labels, known)
         pairs = JudgedPairs(judged.left, judged.right, judged.similarities)
         kept = choose_kept(keep, judged.corpus.pages, labels, pairs)
-        members = np.flatnonzero(kept != np.arange(kept.size))
-        to_kept = judged.relate(members, kept[members], run)
         stage.advance(len(judged.corpus))
-        return Outcome(judged, labels, kept, to_kept)
+        return _outcome(judged, labels, kept, run)
+
+
+def _stored(
+    corpus: Corpus, left: Numbers, right: Numbers, similarity: NDArray[np.float64], prior: Prior
+) -> tuple[Numbers, Numbers]:
+    """Cluster and kept page of each page: stored or dropped, in the order of (time, id).
+
+    The pages of `prior` came before and stay as they are.
+    """
+    order, kept = in_order(corpus), np.arange(len(corpus))
+    if prior.labels is None or prior.kept is None:
+        kept = join_repository(order, left, right, similarity, kept)
+        return named_by_smallest(kept), kept
+    new = prior.labels == NEW
+    fresh = new[left] | new[right]
+    order = order[np.argsort(new[order], kind="stable")]
+    kept = np.where(new, kept, prior.kept)
+    kept = join_repository(order, left[fresh], right[fresh], similarity[fresh], kept)
+    named = prior.labels[kept]
+    return np.where(named == NEW, named_by_smallest(kept), named), kept
+
+
+def _outcome(judged: Judged, labels: Numbers, kept: Numbers, run: Run) -> Outcome:
+    members = np.flatnonzero(kept != np.arange(kept.size))
+    return Outcome(judged, labels, kept, judged.relate(members, kept[members], run))
 
 
 def joining_relations(method: Method, *, contained: bool) -> list[str]:

@@ -78,6 +78,7 @@ class Joining(StrEnum):
 
     COMPONENTS = "components"  # whatever is connected
     CENTRES = "centres"  # every member is close to one page of its cluster
+    REPOSITORY = "repository"  # every member duplicates the kept page; decided in order
 
 
 class SurveyResults(NamedTuple):
@@ -104,11 +105,15 @@ class Method(ABC):
     view_option: ClassVar[str | None] = None  # what it had before there were views: own, or main
     page_columns: ClassVar[Sequence[str] | None] = None  # of `schemas.PAGES`, that it reads; all
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
-    joining: ClassVar[Joining] = Joining.COMPONENTS
 
     def __init__(self, options: Any = None, view: View | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
         self.view = view or self.default_view
+
+    @property
+    def joining(self) -> Joining:
+        """How its pairs become clusters: what its option of that name says, where it has one."""
+        return Joining(getattr(self.options, "joining", Joining.COMPONENTS))
 
     @property
     def candidate_source(self) -> CandidateSource:

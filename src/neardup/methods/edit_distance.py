@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,7 @@ from neardup.model import Relation
 from neardup.pages.urls import site
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.tokens import fold_batch
+from neardup.text.views import View
 
 GOLDEN = 0x9E3779B97F4A7C15  # spreads band numbers over 64 bits
 # A word is one symbol of the feature string: a code point of the private planes 15 and 16.
@@ -67,9 +69,12 @@ class EditDistanceOptions:
     )
     epsilon: float = option(
         0.2,
-        "added to alpha (up to 1) if both pages are on one site, where pages share noise",
+        "added to alpha (up to 1) if both pages are on one host or site, where pages share noise",
         minimum=0,
         maximum=1,
+    )
+    scope: Literal["host", "site"] = option(
+        "host", "which pages share noise: those of one host, or of one site (the paper's)"
     )
     minimum_length: int = option(
         5, "pages with a shorter feature string are undecided: it could match by chance", minimum=1
@@ -80,6 +85,9 @@ class EditDistanceOptions:
     fold: bool = option(True, "ignore letter case and traditional or simplified form")
     contained: bool = option(
         False, "also look for pages inside longer ones (slower: lengths no longer filter)"
+    )
+    joining: Literal["components", "repository"] = option(
+        "components", "how pairs become clusters; repository: each page against those kept so far"
     )
 
 
@@ -92,7 +100,16 @@ class EditDistance(Method):
     cost = "all pairs that pass the filters; near linear if few pages are alike"
     Options = EditDistanceOptions
     options: EditDistanceOptions
-    paper_preset = {"beta": 0.8, "minimum_length": 1, "words": False, "fold": False}  # noqa: RUF012
+    paper_preset = {  # noqa: RUF012
+        "beta": 0.8,
+        "scope": "site",
+        "minimum_length": 1,
+        "words": False,
+        "fold": False,
+        "joining": "repository",
+    }
+    default_view = View.OWN
+    paper_view = View.WHOLE
 
     @property
     def candidate_source(self) -> CandidateSource:
@@ -115,9 +132,8 @@ class EditDistance(Method):
             )
         symbols = pa.array(strings, pa.string())
         lengths = pc.utf8_length(symbols).cast(pa.int64())
-        return pa.record_batch(
-            [symbols, lengths, _sites(pages["host"])], schema=self.feature_schema
-        )
+        sites = _sites(pages["host"]) if self.options.scope == "site" else pages["host"]
+        return pa.record_batch([symbols, lengths, sites], schema=self.feature_schema)
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("length"), self.options.minimum_length)
@@ -217,14 +233,20 @@ class EditDistance(Method):
     ) -> dict[str, object]:
         if not enough:
             return {"why": f"too few sentence ends to tell: {n}", "lengths": [n, m]}
-        where = " on one site" if same_site else ""
+        where = f" on one {self.options.scope}" if same_site else ""
         why = (
             f"{lcc} sentence ends in common: {sour:.2f} of the shorter page's {n} "
             f"(needs {alpha:.2f}{where}), {dest:.2f} of the longer one's {m} "
             f"(needs {self.options.beta:.2f})"
         )
         overlaps = {"overlap_sour": round(sour, 6), "overlap_dest": round(dest, 6)}
-        return {"why": why, "lengths": [n, m], "lcc": lcc, **overlaps, "same_site": same_site}
+        return {
+            "why": why,
+            "lengths": [n, m],
+            "lcc": lcc,
+            **overlaps,
+            f"same_{self.options.scope}": same_site,
+        }
 
 
 def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False) -> list[str]:

@@ -23,6 +23,7 @@ from neardup.methods.base import NOTHING_SURVEYED, Method, Numbers, SurveyResult
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.sites import Survey
+from neardup.text.views import View
 
 Hashes = NDArray[np.uint64]
 HASHES = pa.large_list(pa.uint64())
@@ -42,6 +43,8 @@ class TokenMethod(Method):
     """A method that compares sketches of a page's tokens."""
 
     languages = "all: words of spaced scripts, characters of Han, Kana and Thai"
+    default_view = View.OWN  # better than whole pages for each of them (docs/methods/results.md)
+    paper_view = View.WHOLE
 
     @property
     @abstractmethod

@@ -23,9 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, lists_of, ragged
+from neardup.arrays import FeatureRows, lists_of, ragged, string_buffers
 from neardup.config import option
 from neardup.kernels.level_one import keyword_shares, level_one_pairs
+from neardup.kernels.sentences import count_sentences
 from neardup.methods.base import (
     NOTHING_SURVEYED,
     CandidateSource,
@@ -39,6 +40,7 @@ from neardup.methods.base import (
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS
 from neardup.text.keywords import counted_hashes, keyword_language, keywords, word_hashes
+from neardup.text.views import View
 
 COUNTS = ("tables", "images", "anchors", "sentences")
 WIDTH = 16  # bits of a fingerprint
@@ -64,6 +66,9 @@ class TwoPhaseOptions:
     maximum_pages: int = option(
         20_000, "refuse more pages than this, since every pair is compared", minimum=2
     )
+    joining: Literal["components", "repository"] = option(
+        "components", "how pairs become clusters; repository: each page against those kept so far"
+    )
 
 
 class TwoPhase(Method):
@@ -75,7 +80,13 @@ class TwoPhase(Method):
     cost = "all pairs at level 1"
     Options = TwoPhaseOptions
     options: TwoPhaseOptions
-    paper_preset = {"fingerprint": "ascii-sum", "minimum_keyphrases": 1}  # noqa: RUF012
+    paper_preset = {  # noqa: RUF012
+        "fingerprint": "ascii-sum",
+        "minimum_keyphrases": 1,
+        "joining": "repository",
+    }
+    default_view = View.OWN
+    paper_view = View.WHOLE
 
     @property
     def candidate_source(self) -> CandidateSource:
@@ -94,6 +105,9 @@ class TwoPhase(Method):
         languages = [keyword_language(*each) for each in stated]
         words = keywords(pages["text"], languages, stem=True)
         columns = [pages[name] for name in COUNTS]
+        if self.view is not View.WHOLE:  # what is counted on a page is mostly its template's
+            none = pa.array(np.zeros(pages.num_rows, np.int32))
+            columns = [none, none, none, pa.array(count_sentences(*string_buffers(pages["text"])))]
         columns += [*counted_hashes(words), every_kth(words, self.options.k)]
         return pa.record_batch(columns, schema=self.feature_schema)
 

@@ -45,6 +45,7 @@ from neardup.model import Relation
 from neardup.schemas import COUNTS, KEYS, PAIRS
 from neardup.text.keywords import keyword_language, keywords, word_hashes
 from neardup.text.sites import Survey
+from neardup.text.views import View
 
 COUNT_BITS = 24  # of a survey count: frequency in the low bits, position above
 HALF = np.uint64(32)  # bits of a survey key: page hash above, word hash below
@@ -107,6 +108,9 @@ class WordTableOptions:
     maximum_pages: int = option(
         20_000, "refuse more pages than this, since every pair is compared", minimum=2
     )
+    joining: Literal["components", "repository"] = option(
+        "components", "how pairs become clusters; repository: each page against those kept so far"
+    )
 
 
 class WordTable(Method):
@@ -118,7 +122,13 @@ class WordTable(Method):
     cost = "all pairs"
     Options = WordTableOptions
     options: WordTableOptions
-    paper_preset = {"minimum_share": 0.0, "minimum_words": 1}  # noqa: RUF012
+    paper_preset = {  # noqa: RUF012
+        "minimum_share": 0.0,
+        "minimum_words": 1,
+        "joining": "repository",
+    }
+    default_view = View.OWN
+    paper_view = View.WHOLE
 
     @property
     def candidate_source(self) -> CandidateSource:

@@ -10,6 +10,8 @@ Pages of one host may share a cluster only if they are close to each other: a th
 close to both must not join what was judged to be apart. And a page that has a closer neighbour than
 the centre goes where that neighbour goes.
 
+`join_repository` is how most papers decide: each page against the pages kept so far.
+
 What people have said of pairs (`Constraints`) overrides the verdicts. New pages join clusters that
 exist already without renaming or merging them (`join_earlier`).
 """
@@ -149,7 +151,7 @@ def centred_clusters(
         free[taken] = False
         remaining = free[left] & free[right]
         left, right, similarity = left[remaining], right[remaining], similarity[remaining]
-    return _named_by_smallest(cluster)
+    return named_by_smallest(cluster)
 
 
 def _centres(component: Rows, left: Rows, right: Rows, mixed: NDArray[np.uint64]) -> Rows:
@@ -224,10 +226,33 @@ def mixed_numbers(numbers: Rows) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _named_by_smallest(cluster: Rows) -> Rows:
+def named_by_smallest(cluster: Rows) -> Rows:
+    """Clusters named by any of their pages, renamed by their smallest."""
     smallest = np.full(cluster.size, cluster.size)
     np.minimum.at(smallest, cluster, np.arange(cluster.size))
     return smallest[cluster]
+
+
+def join_repository(
+    order: Rows, left: Rows, right: Rows, similarity: Similarities, kept: Rows
+) -> Rows:
+    """For each page the kept page that it duplicates; itself where it is kept.
+
+    Pages come in `order`. Each joins the most similar page among those kept so far that it matches
+    (of equally similar ones the earliest), otherwise it is kept. So every page was judged against
+    the page that it is dropped for, and nothing is chained. `kept` is what was decided before: a
+    page that stands there with another stays with it.
+    """
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    swap = rank[left] > rank[right]
+    earlier, later = np.where(swap, right, left), np.where(swap, left, right)
+    best_first = np.lexsort((rank[earlier], -similarity, rank[later]))
+    decided = kept.tolist()
+    for page, other in zip(later[best_first].tolist(), earlier[best_first].tolist(), strict=True):
+        if decided[page] == page and decided[other] == other:
+            decided[page] = other
+    return np.array(decided, np.int64)
 
 
 NEW = -1  # in place of the label or the kept page of a page that no earlier run has seen

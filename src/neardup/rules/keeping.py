@@ -24,6 +24,7 @@ DEFAULT_POLICY = "original"
 SIMILARITY_UNITS = 1_000_000  # similarities are added as whole numbers: exact in any order
 AS_IF_CONTAINED = 0.98  # of the similarity that a contained text would have: words are not letters
 Numbers = NDArray[np.int64]
+BY_RULE = "rule"  # in place of a policy: what the method's own rule keeps
 Order = NDArray[np.float64] | NDArray[np.int64]
 
 
@@ -54,6 +55,20 @@ def choose_kept(
     kept = np.empty(labels.size, np.int64)
     kept[labels[best_first[heads]]] = best_first[heads]
     return kept[labels]
+
+
+def keep_policy(asked: str | None, *, by_rule: bool) -> str:
+    """The policy of a run; where the method's rule says which page is kept, none may be given."""
+    if not by_rule:
+        policy = asked or DEFAULT_POLICY
+        policy_order(policy)  # a bad name is an error before any work
+        return policy
+    if asked not in (None, BY_RULE):
+        raise UsageError(
+            f"with joining=repository the rule says which page is kept: leave out keep={asked}, or "
+            "set joining=components"
+        )
+    return BY_RULE
 
 
 Policy = Callable[[pa.Table, Numbers, JudgedPairs], Sequence[Order]]

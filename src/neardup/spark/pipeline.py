@@ -18,11 +18,11 @@ from neardup.local.outcome import settings_of
 from neardup.local.pipeline import joining_relations
 from neardup.local.result import Result
 from neardup.local.run import Progress, Silent, Stages
-from neardup.methods.base import Method, assigner, searcher
+from neardup.methods.base import Joining, Method, assigner, searcher
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
 from neardup.pages import Limits
-from neardup.rules.keeping import DEFAULT_POLICY, policy_order
+from neardup.rules.keeping import keep_policy
 from neardup.spark.candidates import pairs_by_keys, searched_pairs
 from neardup.spark.clusters import cluster_pages
 from neardup.spark.features import BROADCAST_COUNTS, describe
@@ -49,7 +49,7 @@ def dedup(
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     view: str | None = None,
-    keep: str = DEFAULT_POLICY,
+    keep: str | None = None,
     contained: bool = False,
     against: str | Path | None = None,
     limits: Limits | None = None,
@@ -69,7 +69,12 @@ def dedup(
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
     chosen = _without_order(make_method(method, options, preset=preset, view=view))
-    policy_order(keep)  # a bad name is told before any work
+    if chosen.joining is Joining.REPOSITORY:
+        raise UsageError(
+            "joining=repository decides page by page, each against what was kept before it, which "
+            "a cluster cannot share out: use --engine local, or --set joining=components"
+        )
+    keep = keep_policy(keep, by_rule=False)
     relations = joining_relations(chosen, contained=contained)
     stages = Stages(progress or Silent())
 

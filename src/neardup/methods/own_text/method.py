@@ -62,7 +62,10 @@ class OwnText(Method):
     Options = OwnTextOptions
     options: OwnTextOptions
     default_view = View.OWN
-    joining = Joining.CENTRES
+
+    @property
+    def joining(self) -> Joining:
+        return Joining.CENTRES
 
     @property
     def candidate_source(self) -> CandidateSource:
