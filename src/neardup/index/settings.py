@@ -41,7 +41,7 @@ class Settings:
         return make_method(self.method, self.options, view=self.view, stored=True)
 
 
-def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
+def settle(store: Store, asked: Request) -> Settings:
     """The settings of the store; those asked for if it is new, or else an error if they differ."""
     stored = store.read(_stored)
     if stored is None:
@@ -54,14 +54,14 @@ def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
                 "what is together: set joining=components"
             )
         new = Settings(
-            current,
+            FORMAT,
             reference(method),
             dataclasses.asdict(method.options),
             asked.keep_text is not False,
             str(method.view),
         )
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
-    _check(store.url, stored, asked, current)
+    _check(store.url, stored, asked)
     return stored
 
 
@@ -79,10 +79,10 @@ def _keep(session: Session, settings: Settings) -> Settings:
     return settings
 
 
-def _check(url: str, stored: Settings, asked: Request, current: int) -> None:
-    if stored.format != current:
+def _check(url: str, stored: Settings, asked: Request) -> None:
+    if stored.format != FORMAT:
         raise StoreError(
-            f"{url} was written in format {stored.format} and this neardup reads format {current}: "
+            f"{url} was written in format {stored.format} and this neardup reads format {FORMAT}: "
             "use the neardup that wrote it, or add the pages to a new store"
         )
     method = stored.make_method()
