@@ -8,7 +8,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from neardup import Index, dedup, html_page, recluster
+import pytest
+
+from neardup import Index, StoreError, dedup, html_page, recluster
+from neardup.schemas import FORMAT
 from sample_pages import long_html, sample_records, write_jsonl
 
 OLD_NAMES = {"threshold": "near", "min_units": "few", "prose_share": "told"}
@@ -50,3 +53,28 @@ def test_a_store_of_an_earlier_version_is_used_again(tmp_path: Path) -> None:
         assert index.add(html_page(long_html("harbour"), id="b")).of == "a"
     with Index.open(url, "own-text", {"threshold": 0.7}) as index:
         assert index.method.options.threshold == 0.7
+
+
+def test_a_store_of_an_earlier_format_is_upgraded_from_its_text(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Index.open(url) as index:
+        index.add_many([html_page(long_html("harbour"), id=name) for name in ("a", "b")])
+    with sqlite3.connect(tmp_path / "store.db") as db:
+        db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
+        db.execute("DELETE FROM features")  # as if nothing in them could be read
+        db.execute("DELETE FROM keys")
+    with pytest.raises(StoreError, match=f"neardup recheck --store {url}"):
+        Index.open(url)
+    with Index.open(url, create=False, upgrade=True) as index:
+        assert index.recheck().pages == 2
+    with Index.open(url) as index:
+        assert index.add(html_page(long_html("harbour"), id="c")).duplicate
+
+
+def test_a_store_of_an_earlier_format_without_text_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    Index.open(url, keep_text=False).close()
+    with sqlite3.connect(tmp_path / "store.db") as db:
+        db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
+    with pytest.raises(StoreError, match="add the pages to a new store"):
+        Index.open(url, upgrade=True)

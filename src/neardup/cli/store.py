@@ -61,12 +61,14 @@ def recheck(
 ) -> None:
     """Judge all stored pages again, as a batch run over them would.
 
-    Clusters keep their names where most of their pages stay. Writers wait while it runs; readers
+    Upgrades a store of an earlier version that keeps the text of its pages. Clusters keep their
+    names where most of their pages stay. Writers wait while it runs; readers
     do not.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
 
-    with _open(store) as index, shown_progress("the store is as it was before") as progress:
+    opened = _open(store, upgrade=True)
+    with opened as index, shown_progress("the store is as it was before") as progress:
         outcome = index.recheck(work=work, progress=progress)
     typer.echo(
         f"{outcome.pages:,} pages and {outcome.pairs:,} pairs judged again; "
@@ -87,11 +89,11 @@ def parse_age(text: str) -> timedelta | datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _open(url: str) -> Index:
+def _open(url: str, *, upgrade: bool = False) -> Index:
     """The index of an existing store."""
     from neardup.index import Index  # noqa: PLC0415 - keeps --help quick
 
-    return Index.open(url, create=False)
+    return Index.open(url, create=False, upgrade=upgrade)
 
 
 def _status(index: Index) -> dict[str, Any]:

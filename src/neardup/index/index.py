@@ -70,16 +70,18 @@ class Index:
         view: str | None = None,
         keep_text: bool | None = None,
         create: bool = True,
+        upgrade: bool = False,
     ) -> Index:
         """The index in the store at `url`: sqlite:///file.db, postgresql://... or memory://.
 
         A new store takes the method (default own-text), its options and its view, and keeps them.
         Later they may be left out, and others are an error. `keep_text` (default yes) keeps the
-        text of pages, which is what `recheck` and the review pages need.
+        text of pages, which is what `recheck` and the review pages need. `upgrade` opens a store
+        of an earlier version, of which `recheck` then computes everything again.
         """
         store = open_store(url, create=create)
         try:
-            settled = settle(store, Request(method, options, preset, view, keep_text))
+            settled = settle(store, Request(method, options, preset, view, keep_text, upgrade))
             made = settled.make_method()
         except BaseException:
             store.close()

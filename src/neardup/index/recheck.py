@@ -14,6 +14,7 @@ from neardup.index.candidates import REJECTED, keys_of
 from neardup.index.names import name_clusters
 from neardup.index.plan import host_groups
 from neardup.index.removal import rebuild_state
+from neardup.index.settings import keep_upgraded
 from neardup.local.corpus import Corpus, stored_batches
 from neardup.local.features import Features, kept_features
 from neardup.local.pipeline import NO_PRIOR, Judged, Outcome, judge, settle
@@ -67,6 +68,8 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     naming.apply(session)
     if assigner(method) is not None:
         rebuild_state(method, session)
+    if keep_text:
+        keep_upgraded(session, method)
     return Rechecked(len(rows), judged.left.size, len(naming.clusters))
 
 

@@ -24,6 +24,7 @@ class Request:
     preset: str | None = None
     view: str | None = None
     keep_text: bool | None = None
+    upgrade: bool = False  # an older format is welcome: everything is computed again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +80,22 @@ def _keep(session: Session, settings: Settings) -> Settings:
     return settings
 
 
+def keep_upgraded(session: Session, method: Method) -> None:
+    """Say that all features of a store are those of this version."""
+    kept = {"format": FORMAT, "options": dataclasses.asdict(method.options), "view": method.view}
+    for name, value in kept.items():
+        session.keep_setting(name, json.dumps(value, sort_keys=True))
+
+
 def _check(url: str, stored: Settings, asked: Request) -> None:
-    if stored.format != FORMAT:
+    can_upgrade = stored.keep_text and stored.format < FORMAT
+    if stored.format != FORMAT and not (asked.upgrade and can_upgrade):
+        advice = "use the neardup that wrote it, or add the pages to a new store"
+        if can_upgrade:
+            advice = f"upgrade it with `neardup recheck --store {url}`, from the text that it keeps"
         raise StoreError(
             f"{url} was written in format {stored.format} and this neardup reads format {FORMAT}: "
-            "use the neardup that wrote it, or add the pages to a new store"
+            f"{advice}"
         )
     method = stored.make_method()
     wanted = method if asked.method is None else make_method(asked.method)

@@ -138,9 +138,10 @@ def check_format(folder: Path | str, summary: Mapping[str, Any], expected: int =
     """Features and hashes that another version wrote mean something else."""
     written = summary.get("format", "none")
     if written != expected:
+        inputs = " ".join(summary.get("inputs", []))
         raise InputError(
             f"{folder} was written in format {written} and this neardup reads format {expected}: "
-            "use the neardup that wrote it, or make the result again"
+            f"make it again with `neardup dedup {inputs} --out {folder}`"
         )
 
 
