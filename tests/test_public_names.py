@@ -16,6 +16,7 @@ NAMES = [
     "Cluster",
     "Index",
     "InputError",
+    "Method",
     "MissingExtraError",
     "NeardupError",
     "OutputError",
@@ -31,6 +32,7 @@ NAMES = [
     "dedup",
     "html_page",
     "read_pages",
+    "recluster",
     "text_page",
 ]
 

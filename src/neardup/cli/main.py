@@ -55,7 +55,7 @@ for command in (
     evaluate.tune,
     evaluate.synth,
 ):
-    app.command(epilog=example_of(command.__name__))(command)
+    app.command(command.__name__, epilog=example_of(command.__name__))(command)
 
 
 def run() -> None:
