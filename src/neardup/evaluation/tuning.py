@@ -27,7 +27,7 @@ from neardup.methods.registry import method_class
 # The options that make a method stricter or more lenient, the strongest first. For a method not
 # listed here: its numeric options with "threshold" in their name.
 THRESHOLDS: Mapping[str, tuple[str, ...]] = {
-    "own-text": ("near", "same_host"),
+    "own-text": ("threshold", "same_host"),
     "edit-distance": ("beta", "alpha"),
     "two-phase": ("bits", "score"),
     "news-clusters": ("k", "x"),
