@@ -244,7 +244,7 @@ def _survey_of_view(method: Method, surveys: Surveys) -> Callable[[pa.RecordBatc
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
     """The same pages with only the lines of the view."""
     viewed = to_spark(method.viewed(pages_of(batch), SurveyResults(sites=survey)))
-    return pa.record_batch([batch["place"], *viewed.columns], names=batch.schema.names)
+    return pa.record_batch([batch["place"], *viewed.columns], names=["place", *PAGES.names])
 
 
 def _feature_rows(
