@@ -78,3 +78,13 @@ def test_a_store_of_an_earlier_format_without_text_is_refused(tmp_path: Path) ->
         db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
     with pytest.raises(StoreError, match="add the pages to a new store"):
         Index.open(url, upgrade=True)
+
+
+def test_an_empty_store_of_an_earlier_format_is_upgraded(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    Index.open(url).close()
+    with sqlite3.connect(tmp_path / "store.db") as db:
+        db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
+    with Index.open(url, upgrade=True) as index:
+        assert index.recheck().pages == 0
+    Index.open(url).close()

@@ -45,7 +45,10 @@ def recheck(
         def judge_again(session: Session) -> Rechecked:
             attempt = Path(tempfile.mkdtemp(dir=folder))
             run = Run(attempt, DEFAULT_MEMORY, default_workers(), stages)
-            return _recheck(method, session, run, keep_text=keep_text)
+            outcome = _recheck(method, session, run, keep_text=keep_text)
+            if keep_text:
+                keep_upgraded(session, method)  # also where there are no pages
+            return outcome
 
         return store.write(judge_again)
 
@@ -68,8 +71,6 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     naming.apply(session)
     if assigner(method) is not None:
         rebuild_state(method, session)
-    if keep_text:
-        keep_upgraded(session, method)
     return Rechecked(len(rows), judged.left.size, len(naming.clusters))
 
 
