@@ -55,9 +55,15 @@ class Weighed(NamedTuple):
     units: int
     repeated: int
     weight: float
+    edited: int  # how many more pages have it edited
 
 
-weighed = st.builds(Weighed, eighths, exact_units, st.integers(1, 9), eighths)
+weighed = st.builds(
+    Weighed, eighths, exact_units, st.integers(1, 9), eighths, st.sampled_from([0, 0, 1, 5])
+)
+known_pages = st.builds(
+    plain.Known, st.integers(1, 9), st.sampled_from([2.0, 4.0]), st.sampled_from([1.0, 2.0])
+)
 weighed_pages = st.lists(st.lists(weighed, max_size=7), max_size=4)
 
 
@@ -68,7 +74,7 @@ def columns(batch: list[list[Weighed]]) -> tuple[NDArray[np.float64], ...]:
 
 @given(weighed_pages, eighths, eighths)
 def test_line_weights(batch: list[list[Weighed]], needed: float, outside: float) -> None:
-    told, units, _, _ = columns(batch)
+    told, units, *_ = columns(batch)
     at = places(batch)
     found = own_text.line_weights(told, units.astype(np.int64), at, SHORT, needed, outside)
     assert split(found, at) == [
@@ -87,22 +93,25 @@ def test_the_best_segment(scores: list[int]) -> None:
 
 @given(
     weighed_pages,
-    st.sampled_from([1.0, 2.0]),
+    known_pages,
     st.sampled_from([0.0, 1.0, 2.5, 3.0]),
-    st.sampled_from([0.0, 1 / 16, 0.5, 1.0]),
+    st.sampled_from([0.0, 1 / 16, 0.25, 0.5]),
     st.sampled_from([0.0, 1 / 64, 0.5, 1.0]),
 )
 def test_weights_on_site(
-    batch: list[list[Weighed]], sister_level: float, power: float, own_share: float, faint: float
+    batch: list[list[Weighed]], known: plain.Known, power: float, own_share: float, faint: float
 ) -> None:
-    told, units, counts, weights = columns(batch)
+    told, units, counts, weights, more = columns(batch)
     at = places(batch)
     found = own_text.weights_on_site(
         weights,
         told,
         units.astype(np.int64),
         counts.astype(np.int64),
-        np.full(len(batch), sister_level),
+        (counts + more).astype(np.int64),
+        np.full(len(batch), known.title_count),
+        np.full(len(batch), known.few_pages),
+        np.full(len(batch), known.pair_level),
         at,
         power,
         own_share,
@@ -113,8 +122,8 @@ def test_weights_on_site(
             [line.weight for line in page],
             [line.told for line in page],
             [line.units for line in page],
-            [line.repeated for line in page],
-            sister_level,
+            [(line.repeated, line.repeated + line.edited) for line in page],
+            known,
             power,
             own_share,
             faint,

@@ -92,6 +92,26 @@ def test_line_counts(batch: list[plain.Page], least: int, few_pages: int) -> Non
     ]
 
 
+trace_rows = st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), max_size=4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), trace_rows), max_size=6))
+def test_traces_are_counted_by_page(batch: list[tuple[int, list[list[int]]]]) -> None:
+    hosts = np.array([host for host, _ in batch], np.uint64)
+    documents = np.cumsum([0, *(len(rows) for _, rows in batch)], dtype=np.int64)
+    traces = np.array([row for _, rows in batch for row in rows], np.uint64).reshape(-1, 4)
+    keys = site.trace_keys(traces, documents, hosts)
+    every = Counter(key for host, rows in batch for key in plain.trace_keys(host, rows))
+    assert Counter(keys.tolist()) == every
+    every += Counter(plain.host_key(host) for host, _ in batch if host)
+    repeated = {key: count for key, count in every.items() if count > 1}
+    table = count_table(repeated)
+    on_hosts = site.counts_of(site.host_keys(hosts), *table)
+    counts = site.trace_counts(traces, documents, hosts, on_hosts, *table)
+    wanted = [plain.trace_counts(host, rows, repeated) for host, rows in batch]
+    assert counts.tolist() == list(chain.from_iterable(wanted))
+
+
 @given(st.lists(st.tuples(hashes, hashes)))
 def test_keys_of_hosts_and_titles(batch: list[tuple[int, int]]) -> None:
     hosts, titles = np.array(batch, np.uint64).reshape(-1, 2).T.copy()

@@ -23,6 +23,10 @@ from neardup.kernels.text_bits import (
 )
 
 NEWLINE = 10
+ZERO, NINE = 48, 57  # the digits
+WINDOW = 32  # bytes: some five words or ten Han characters, more than a turn of phrase
+TRACES = 4  # of a line; a power of two
+GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
@@ -88,6 +92,47 @@ def line_hashes(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
             value ^= value >> np.uint64(29)
         hashes[line] = mix(value)
     return hashes
+
+
+@kernel
+def without_digits(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The text with a 0 for every digit: dates and counters change from one visit to the next."""
+    masked = np.empty_like(data)
+    for at in range(len(data)):  # the compiler makes vector operations of it
+        masked[at] = ZERO if ZERO <= data[at] <= NINE else data[at]
+    return masked
+
+
+@kernel
+def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """`TRACES` numbers for each line, most of which stay when a word of it changes; zeros for a
+    line of less than two windows.
+
+    The windows of a line are all runs of `WINDOW` bytes in it. A hash puts each window into one of
+    `TRACES` parts, and the smallest hash of a part is a trace (one-permutation MinHash). A changed
+    word changes the windows that it is in, so of a line that has lost a tenth of its windows nine
+    traces in ten remain. A part without windows, which a long line hardly has, has trace 0.
+    """
+    traces = np.zeros((len(starts) - 1, TRACES), np.uint64)
+    smallest = np.empty(TRACES, np.uint64)
+    for line in range(len(traces)):
+        begin, end = starts[line], starts[line + 1]
+        if end > begin and data[end - 1] == NEWLINE:
+            end -= 1
+        if end - begin < 2 * WINDOW:
+            continue
+        smallest[:] = GREATEST
+        for at in range(begin, end - WINDOW + 1):
+            value = eight_bytes(data, at)
+            for step in range(8, WINDOW, 8):
+                value = value * BASE + eight_bytes(data, at + step)
+            value = mix(value)
+            part = int(value % np.uint64(TRACES))
+            smallest[part] = min(smallest[part], value)
+        for part in range(TRACES):
+            if smallest[part] != GREATEST:
+                traces[line, part] = smallest[part]
+    return traces
 
 
 @kernel

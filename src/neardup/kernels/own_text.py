@@ -13,6 +13,8 @@ from neardup.kernels.shingles import Offsets
 
 Weights = NDArray[np.float64]
 
+MOST = 0.75  # of the pages with a title: an edit may hide a line from some of them
+
 
 @kernel
 def told_shares(menus: NDArray[np.bool_], link_shares: NDArray[np.float32], link: float) -> Weights:
@@ -65,7 +67,10 @@ def weights_on_site(
     told: Weights,
     units: Offsets,
     counts: Offsets,
-    sister_levels: Weights,
+    edited_counts: Offsets,
+    title_counts: Offsets,
+    few_pages: Weights,
+    pair_levels: Weights,
     documents: Offsets,
     power: float,
     own_share: float,
@@ -74,29 +79,59 @@ def weights_on_site(
     """The weights after what the site repeats is taken off; 0 for lines that are left out. And the
     same for a comparison with a page of the same site.
 
-        weight * min(1, own level / count) ** power
+        weight * min(1, own level / (1 + others)) ** power
+
+    Others are the pages of the site that have the line and are no copies of this page. A line
+    stands on `counts` pages as it is and on `edited_counts` as it is or edited; the latter counts
+    where it is more than `few_pages`, since a few sister pages may differ in just these words.
 
     The own level is the count up to which the least repeated `own_share` of what is told goes: 1
     for a page with text of its own, n for one that is copied n times on its site. So copies are
-    no template, and no page loses all its text. Beside a page of its own site the level is the
-    page's `sister_levels` at least. Lines below `faint` of the heaviest are left out.
+    no template, and no page loses all its text. Where `_copies` knows the copies, they are no
+    others. Elsewhere the level beside a page of the same site is at least `pair_levels`. Lines
+    below `faint` of the heaviest are left out.
     """
     kept, to_sisters = np.zeros(len(weights)), np.zeros(len(weights))
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
-        level = _own_level(counts[begin:end], told[begin:end] * units[begin:end], own_share)
+        masses = told[begin:end] * units[begin:end]
+        edited = edited_counts[begin:end]
+        level = _own_level(edited, masses, own_share)
+        copies = _copies(edited, masses, title_counts[document], level, own_share)
+        pair_level = max(level, pair_levels[document])
+        if copies > 1.0:
+            level, pair_level = 1.0, 1.0
         heaviest = 0.0
         for line in range(begin, end):
             if units[line]:
-                kept[line] = weights[line] * _left_of(level / counts[line], power)
+                others = _others(counts[line], edited_counts[line], few_pages[document], copies)
+                kept[line] = weights[line] * _left_of(level / (1.0 + others), power)
                 heaviest = max(heaviest, kept[line])
         for line in range(begin, end):
             if kept[line] < faint * heaviest:
                 kept[line] = 0.0
             if kept[line] > 0.0:
-                share = max(level, sister_levels[document]) / counts[line]
-                to_sisters[line] = weights[line] * _left_of(share, power)
+                others = _others(counts[line], edited_counts[line], few_pages[document], copies)
+                to_sisters[line] = weights[line] * _left_of(pair_level / (1.0 + others), power)
     return kept, to_sisters
+
+
+@kernel
+def _others(count: int, edited_count: int, few_pages: float, copies: float) -> float:
+    """On how many pages that are no copies of its page a line stands."""
+    return max(float(edited_count if edited_count > few_pages else count) - copies, 0.0)
+
+
+@kernel
+def _copies(
+    counts: Offsets, masses: Weights, title_count: int, level: float, own_share: float
+) -> float:
+    """How many copies a page has on its site, itself included: all pages with its title, if all but
+    twice `own_share` of its text stands on `MOST` of them; otherwise 1, which says nothing."""
+    if title_count < 2 or title_count < level:
+        return 1.0
+    least = _own_level(counts, masses, 2.0 * own_share)
+    return float(title_count) if least >= MOST * title_count else 1.0
 
 
 @kernel

@@ -114,6 +114,66 @@ def survey_keys(
 
 
 @kernel
+def trace_keys(traces: Hashes, documents: Offsets, hosts: Hashes) -> Hashes:
+    """The keys that the traces of lines (`kernels.lines.line_traces`) count one for: each trace of
+    a page once under its host (0: no host)."""
+    keys = np.empty(traces.size, np.uint64)
+    filled = 0
+    for document in range(len(hosts)):
+        if not hosts[document]:
+            continue
+        here = traces[documents[document] : documents[document + 1]].ravel()
+        first = filled
+        for trace in here:
+            if trace:
+                keys[filled] = line_key(hosts[document], trace)
+                filled += 1
+        keys[first:filled].sort()
+        found = first
+        for place in range(first, filled):
+            if place == first or keys[place] != keys[found - 1]:
+                keys[found] = keys[place]
+                found += 1
+        filled = found
+    return keys[:filled]
+
+
+@kernel
+def trace_counts(
+    traces: Hashes,
+    documents: Offsets,
+    hosts: Hashes,
+    on_hosts: Offsets,
+    starts: NDArray[np.uint32],
+    keys: Hashes,
+    key_counts: Offsets,
+) -> Offsets:
+    """On how many pages of its host each line stands as it is or with a few words changed: as many
+    as share the most frequent of its traces. 1 for a line without traces."""
+    counts = np.ones(len(traces), np.int64)
+    if len(keys) == 0 or len(traces) == 0:
+        return counts
+    width = traces.shape[1]
+    most = 0
+    for document in range(len(hosts)):
+        most = max(most, width * (documents[document + 1] - documents[document]))
+    room, of_traces = np.empty((3, most), np.uint64), np.empty(most, np.int64)
+    for document in range(len(hosts)):
+        if on_hosts[document] < 2:
+            continue
+        begin, end = documents[document], documents[document + 1]
+        here = of_traces[: width * (end - begin)]
+        here[:] = 1
+        _take_counts(
+            hosts[document], traces[begin:end].ravel(), starts, keys, key_counts, room, here
+        )
+        for place in range(len(here)):
+            line = begin + place // width
+            counts[line] = max(counts[line], here[place])
+    return counts
+
+
+@kernel
 def line_counts(
     lines: Hashes,
     documents: Offsets,

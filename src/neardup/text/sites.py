@@ -147,8 +147,17 @@ class Layout:
 
     @cached_property
     def hashes(self) -> Keys:
-        """A number for each line."""
-        return lines.line_hashes(self.data, self.starts)
+        """A number for each line, its digits apart."""
+        return lines.line_hashes(self._masked, self.starts)
+
+    @cached_property
+    def traces(self) -> Keys:
+        """Numbers by which each long line is known when it was edited, its digits apart."""
+        return lines.line_traces(self._masked, self.starts)
+
+    @cached_property
+    def _masked(self) -> NDArray[np.uint8]:
+        return lines.without_digits(self.data)
 
 
 @dataclass(frozen=True)
@@ -186,11 +195,13 @@ class LineCounts:
         return site.furniture_keys(page.hashes, page.documents, page.furniture, self.min_furniture)
 
     def _keys(self, page: Layout, furniture: NDArray[np.bool_]) -> Keys:
-        """What pages count one for: their host, their title on it, and their lines."""
+        """What pages count one for: their host, their title on it, and their lines, as they are
+        and by their traces."""
         by_site = self.furniture_keys(page)
         of_lines = site.survey_keys(page.hashes, page.documents, furniture, page.hosts, by_site)
         hosts, titles = site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)
-        return np.concatenate([hosts[hosts != 0], titles[titles != 0], of_lines])
+        of_traces = site.trace_keys(page.traces, page.documents, page.hosts)
+        return np.concatenate([hosts[hosts != 0], titles[titles != 0], of_lines, of_traces])
 
 
 def _may_have_sites(pages: pa.RecordBatch) -> bool:

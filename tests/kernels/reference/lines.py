@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from kernels.reference.shingles import BASE, WORD, mix
+
+WINDOW, TRACES = 32, 4
 SENTENCE_END = re.compile(r"(?:\.(?=[\x00-\x20])|\.\Z|[!?;。！？；])")
 
 
@@ -25,3 +28,21 @@ def is_dense(line: str, tokens: int) -> bool:
         for c in line
     )
     return characters > 0 and 2 * characters >= tokens
+
+
+def traces(line: bytes) -> list[int]:
+    """The smallest hash in each part of the windows of a line; 0 for a part without any."""
+    if len(line) < 2 * WINDOW:
+        return [0] * TRACES
+    windows = {line[at : at + WINDOW] for at in range(len(line) - WINDOW + 1)}
+    hashes = {_window_hash(window) for window in windows}
+    return [
+        min((each for each in hashes if each % TRACES == part), default=0) for part in range(TRACES)
+    ]
+
+
+def _window_hash(window: bytes) -> int:
+    value = 0
+    for at in range(0, WINDOW, 8):
+        value = (value * BASE + int.from_bytes(window[at : at + 8], "little")) % WORD
+    return mix(value)

@@ -8,6 +8,8 @@ from itertools import accumulate
 
 from kernels.reference.shingles import BASE, WORD, mix
 
+MOST = 0.75
+
 
 @dataclass(frozen=True)
 class Line:
@@ -56,28 +58,43 @@ def best_segment(scores: Sequence[float]) -> tuple[int, int]:
     return max(runs, key=lambda run: (sum(scores[slice(*run)]), -run[1], run[0]))
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a survey says of a page beside the counts of its lines."""
+
+    title_count: int
+    few_pages: float
+    pair_level: float
+
+
 def weights_on_site(
     weights: Sequence[float],
     told: Sequence[float],
     units: Sequence[int],
-    counts: Sequence[int],
-    sister_level: float,
+    counts: Sequence[tuple[int, int]],
+    known: Known,
     power: float,
     own_share: float,
     faint: float,
 ) -> list[tuple[float, float]]:
-    """What each line weighs once it is known how often the site repeats it, beside a page of
-    another site and beside one of its own; faint lines: 0."""
+    """What each line weighs once it is known how often the site repeats it (as it is, and edited or
+    not), beside a page of another site and beside one of its own; faint lines: 0."""
     masses = [share * n for share, n in zip(told, units, strict=True)]
-    level = own_level(counts, masses, own_share)
+    edited = [count for _, count in counts]
+    level = own_level(edited, masses, own_share)
+    copies, pair_level = 1, max(level, known.pair_level)
+    on_most = own_level(edited, masses, 2 * own_share) >= MOST * known.title_count
+    if known.title_count > 1 and known.title_count >= level and on_most:
+        copies, level, pair_level = known.title_count, 1, 1.0
+    standing = [either if either > known.few_pages else exact for exact, either in counts]
 
     def repeated(level: float) -> list[float]:
         return [
-            weight * min(1.0, level / count) ** power if n else 0.0
-            for weight, n, count in zip(weights, units, counts, strict=True)
+            weight * min(1.0, level / (1 + max(count - copies, 0))) ** power if n else 0.0
+            for weight, n, count in zip(weights, units, standing, strict=True)
         ]
 
-    both = list(zip(repeated(level), repeated(max(level, sister_level)), strict=True))
+    both = list(zip(repeated(level), repeated(pair_level), strict=True))
     heaviest = max((weight for weight, _ in both), default=0.0)
     return [(0.0, 0.0) if each[0] < faint * heaviest or not each[0] else each for each in both]
 

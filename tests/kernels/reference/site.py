@@ -79,3 +79,20 @@ def line_counts(
         max([1, *(counts.get(line_key(site, line), 1) for site in learns_from)])
         for line in page.hashes
     ]
+
+
+def trace_keys(host: int, traces: Sequence[Sequence[int]]) -> set[int]:
+    """What the traces of a page's lines count for: each once on its host."""
+    return {line_key(host, trace) for line in traces for trace in line if trace and host}
+
+
+def trace_counts(
+    host: int, traces: Sequence[Sequence[int]], counts: Mapping[int, int]
+) -> list[int]:
+    """The most pages that share a trace of each line."""
+    if not host or counts.get(host_key(host), 1) < 2:
+        return [1] * len(traces)
+    return [
+        max(counts.get(line_key(host, trace), 1) if trace else 1 for trace in line)
+        for line in traces
+    ]

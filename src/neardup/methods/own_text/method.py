@@ -5,7 +5,8 @@ repeats on other pages; where a site is too small to tell, links, short lines, r
 that an article stands in one piece stand in. Nothing is cut off sharply: every line has a weight.
 
 1. `site_counts`: on how many pages of a host, or of pages with the same furniture, each line and
-   each title stands (`text.sites.LineCounts`).
+   each title stands, and on how many of a host each line with a few words changed
+   (`text.sites.LineCounts`).
 2. `features`: the lines that weigh something, as shingles with weights, and the sentences that
    weigh most (`kernels/own_text.py`, `kernels/own_shingles.py`).
 3. `keys`: one-permutation MinHash bands over the shingles, and the heaviest sentences.
@@ -17,6 +18,8 @@ Why, and what each constant is: docs/methods/own-text.md.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +50,19 @@ from neardup.text.views import View
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
-PAIR, FEW_IN = 2.0, 32  # pages: two of 64 are few, two of 32 may be two of many
+PAIR, FEW_IN = 2.0, 8  # pages: two of sixteen are few, two of eight may be two of many
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
+
+
+class OnSites(NamedTuple):
+    """What a survey says of some pages, by line or by page."""
+
+    counts: NDArray[np.int64]  # of a line: the pages of its site that have it
+    edited_counts: NDArray[np.int64]  # those that have it as it is or edited
+    title_counts: NDArray[np.int64]  # of a page: the pages of its host with its title
+    few_pages: NDArray[np.float64]  # of its host
+    pair_levels: NDArray[np.float64]  # the least own level beside another page of its host
+    own_titles: NDArray[np.uint64]  # the title, if few pages of the host have it; 0 otherwise
 
 
 class OwnText(Method):
@@ -120,9 +134,20 @@ class OwnText(Method):
         weights = own_text.line_weights(
             prose, units, page.documents, o.short, o.prose_share, o.outside
         )
-        repeated, few, own_titles = self._on_sites(page, surveyed.sites if page.has_sites else None)
+        known = self._on_sites(page, surveyed.sites if page.has_sites else None)
         kept, on_host = own_text.weights_on_site(
-            weights, prose, units, repeated, few, page.documents, o.power, o.own_share, o.faint
+            weights,
+            prose,
+            units,
+            known.counts,
+            known.edited_counts,
+            known.title_counts,
+            known.few_pages,
+            known.pair_levels,
+            page.documents,
+            o.power,
+            o.own_share,
+            o.faint,
         )
         shingles, shingle_places, texts = own_shingles.own_shingles(
             tokens, line_tokens, page.documents, kept, dense, o.shingle
@@ -141,7 +166,7 @@ class OwnText(Method):
             [
                 page.hosts,
                 page.titles,
-                own_titles,
+                known.own_titles,
                 texts,
                 mass,
                 host_mass,
@@ -158,20 +183,19 @@ class OwnText(Method):
             schema=self.feature_schema,
         )
 
-    def _on_sites(
-        self, page: Layout, survey: Survey | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint64]]:
-        """On how many pages of its site each line stands; the least level of each page beside
-        another page of its host; and the titles that few pages of the host have, 0 for others.
+    def _on_sites(self, page: Layout, survey: Survey | None) -> OnSites:
+        """What the survey says of the lines and titles of some pages.
 
-        Two pages of one host are both among those that have a line. What only they have is no
-        template between them, if the host has pages enough to tell: two of less than one in
-        `FEW_IN`. In the same way a title is the page's, and not the host's.
+        One page in `FEW_IN` of a host is few: a title that so many have is the page's and not the
+        host's, and what no more pages of a title have is no template between two of them, who are
+        both among these pages themselves. A page without a title may have any.
         """
+        lines, pages = page.starts.size - 1, page.hosts.size
         if survey is None:
-            alone = np.ones(page.hosts.size)
-            return np.ones(page.starts.size - 1, np.int64), alone, np.zeros_like(page.titles)
-        few_pages, table = self.options.few_pages, survey.table
+            alone, once = np.ones(pages, np.int64), np.ones(lines, np.int64)
+            none = np.zeros_like(page.titles)
+            return OnSites(once, once, alone, np.full(pages, PAIR), np.ones(pages), none)
+        table = survey.table
         on_hosts = site.counts_of(site.host_keys(page.hosts), *table)
         counts = site.line_counts(
             page.hashes,
@@ -179,13 +203,21 @@ class OwnText(Method):
             page.hosts,
             on_hosts,
             self._line_counts.furniture_keys(page),
-            few_pages,
+            self.options.few_pages,
             *table,
         )
+        edited = site.trace_counts(page.traces, page.documents, page.hosts, on_hosts, *table)
         few = on_hosts / FEW_IN
         with_title = site.counts_of(site.title_keys(page.hosts, page.titles), *table)
-        own_titles = np.where(with_title <= few, page.titles, np.uint64(0))
-        return counts, np.clip(few, 1.0, PAIR), own_titles
+        may_be_pair = (with_title > 1) | (page.titles == 0)
+        return OnSites(
+            counts,
+            np.maximum(counts, edited),
+            with_title,
+            np.maximum(few, PAIR),
+            np.where(may_be_pair, np.clip(few, 1.0, PAIR), 1.0),
+            np.where(with_title <= few, page.titles, np.uint64(0)),
+        )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("amount"), self.options.enough)
