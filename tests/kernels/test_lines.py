@@ -76,7 +76,14 @@ def test_dense_lines(documents: list[str], tokens: int) -> None:
     assert found == [plain.is_dense(line, tokens) for line in cut(data, starts)]
 
 
-@given(st.lists(st.binary(max_size=200).map(lambda line: line.replace(b"\n", b" ")), max_size=4))
+@given(
+    st.lists(
+        st.lists(st.binary(max_size=9), max_size=30)
+        .map(b" ".join)
+        .map(lambda line: line.replace(b"\n", b" ")),
+        max_size=4,
+    )
+)
 def test_traces(texts: list[bytes]) -> None:
     data = np.frombuffer(b"\n".join([*texts, b""]), np.uint8)
     starts = np.cumsum([0, *(len(text) + 1 for text in texts)]).astype(np.int64)

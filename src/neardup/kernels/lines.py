@@ -26,6 +26,7 @@ NEWLINE = 10
 ZERO, NINE = 48, 57  # the digits
 WINDOW = 32  # bytes: some five words or ten Han characters, more than a turn of phrase
 TRACES = 4  # of a line; a power of two
+SPACE, THREE_BYTES = 32, 0xE0  # the first byte of a UTF-8 character of three or four bytes
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -108,10 +109,11 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
     """`TRACES` numbers for each line, most of which stay when a word of it changes; zeros for a
     line of less than two windows.
 
-    The windows of a line are all runs of `WINDOW` bytes in it. A hash puts each window into one of
-    `TRACES` parts, and the smallest hash of a part is a trace (one-permutation MinHash). A changed
-    word changes the windows that it is in, so of a line that has lost a tenth of its windows nine
-    traces in ten remain. A part without windows, which a long line hardly has, has trace 0.
+    The windows of a line are the runs of `WINDOW` bytes that begin with a word or a character of
+    three bytes or more. A hash puts each window into one of `TRACES` parts, and the smallest hash
+    of a part is a trace (one-permutation MinHash). A changed word changes the windows that it is
+    in, so of a line that has lost a tenth of its windows nine traces in ten remain. A part without
+    windows, which a long line hardly has, has trace 0.
     """
     traces = np.zeros((len(starts) - 1, TRACES), np.uint64)
     smallest = np.empty(TRACES, np.uint64)
@@ -123,6 +125,8 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
             continue
         smallest[:] = GREATEST
         for at in range(begin, end - WINDOW + 1):
+            if at > begin and data[at - 1] != SPACE and data[at] < THREE_BYTES:
+                continue
             value = eight_bytes(data, at)
             for step in range(8, WINDOW, 8):
                 value = value * BASE + eight_bytes(data, at + step)

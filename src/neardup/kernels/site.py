@@ -153,23 +153,26 @@ def trace_counts(
     counts = np.ones(len(traces), np.int64)
     if len(keys) == 0 or len(traces) == 0:
         return counts
-    width = traces.shape[1]
     most = 0
     for document in range(len(hosts)):
-        most = max(most, width * (documents[document + 1] - documents[document]))
-    room, of_traces = np.empty((3, most), np.uint64), np.empty(most, np.int64)
+        most = max(most, documents[document + 1] - documents[document])
+    most *= traces.shape[1]
+    room, here = np.empty((3, most), np.uint64), np.empty(most, np.uint64)
+    lines, of_traces = np.empty(most, np.int64), np.empty(most, np.int64)
     for document in range(len(hosts)):
         if on_hosts[document] < 2:
             continue
-        begin, end = documents[document], documents[document + 1]
-        here = of_traces[: width * (end - begin)]
-        here[:] = 1
+        filled = 0
+        for line in range(documents[document], documents[document + 1]):
+            for trace in traces[line]:
+                if trace:
+                    here[filled], lines[filled], of_traces[filled] = trace, line, 1
+                    filled += 1
         _take_counts(
-            hosts[document], traces[begin:end].ravel(), starts, keys, key_counts, room, here
+            hosts[document], here[:filled], starts, keys, key_counts, room, of_traces[:filled]
         )
-        for place in range(len(here)):
-            line = begin + place // width
-            counts[line] = max(counts[line], here[place])
+        for place in range(filled):
+            counts[lines[place]] = max(counts[lines[place]], of_traces[place])
     return counts
 
 

@@ -34,7 +34,11 @@ def traces(line: bytes) -> list[int]:
     """The smallest hash in each part of the windows of a line; 0 for a part without any."""
     if len(line) < 2 * WINDOW:
         return [0] * TRACES
-    windows = {line[at : at + WINDOW] for at in range(len(line) - WINDOW + 1)}
+    windows = {
+        line[at : at + WINDOW]
+        for at in range(len(line) - WINDOW + 1)
+        if at == 0 or line[at - 1 : at] == b" " or line[at] >= 0xE0
+    }
     hashes = {_window_hash(window) for window in windows}
     return [
         min((each for each in hashes if each % TRACES == part), default=0) for part in range(TRACES)
