@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -138,9 +139,9 @@ def test_numbers_case_and_signs_make_no_other_title(one: str, other: str) -> Non
     assert verdict.evidence["why"].endswith("asked of two pages on one host")
 
 
-@pytest.mark.parametrize(("with_title", "relation"), [(2, "near"), (3, "overlap")])
+@pytest.mark.parametrize(("with_title", "relation"), [(9, "near"), (10, "overlap")])
 def test_a_title_that_few_pages_of_a_host_have_is_the_pages(with_title: int, relation: str) -> None:
-    """On 72 pages two are few. A quarter of each version was written anew."""
+    """On 72 pages nine are few. A quarter of each version was written anew."""
     versions = [article(1), article(1)[:6] + article(2)[:2]]
     texts = on_site([*versions, *(article(seed) for seed in range(20, 90))], article(9, 6))
     titles = ["How to insert a row"] * with_title + [f"About {word}" for word in WORDS * 3]
@@ -198,3 +199,26 @@ def test_menus_footers_and_links_hardly_count() -> None:
         for number, menu in enumerate(menus)
     ]
     assert pair_in(batch_of(rows), 0, 1).relation is Relation.NEAR
+
+
+def test_edited_copies_on_one_host_are_near() -> None:
+    """Eight copies of a page beside eight other pages of its host, a word in thirty edited:
+    what the copies share is no template, and what they share with the others is."""
+    source = random.Random(1)
+
+    def edited(lines: list[str]) -> list[str]:
+        words = (line.split(" ") for line in lines)
+        return [
+            " ".join(source.choice(WORDS) if source.random() < 1 / 30 else word for word in line)
+            for line in words
+        ]
+
+    template = article(9, 6)
+    pages = [edited([*article(1), *template]) for _ in range(8)]
+    pages += [edited([*article(seed), *template]) for seed in range(20, 28)]
+    titles = ["One page"] * 8 + [f"About {word}" for word in WORDS[:8]]
+    batch = page_batch(["\n".join(page) for page in pages], host=["a"] * 16, title=titles)
+    surveyed = survey_batch(METHOD, batch)
+    for other in range(1, 8):
+        assert pair_in(batch, 0, other, surveyed).relation == "near"
+        assert pair_in(batch, 0, 7 + other, surveyed).relation == "different"
