@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-FORMAT = 4  # of what is remembered of a page; goes up when features or hashes change
+FORMAT = 5  # of what is remembered of a page; goes up when features or hashes change
 
 # pages/ -> text/. One row a page, as its reader found it; `model.RawPage` says what is what.
 RAW = pa.schema(
