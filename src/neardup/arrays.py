@@ -109,7 +109,13 @@ def fixed_lists(column: pa.FixedSizeListArray) -> NDArray[Any]:
     return flat.reshape(len(column), column.type.list_size)
 
 
-def booleans(column: pa.BooleanArray) -> NDArray[np.bool_]:
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """All rows of a table as one batch."""
+    [batch] = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+    return batch
+
+
+def booleans(column: pa.BooleanArray | pa.ChunkedArray) -> NDArray[np.bool_]:
     """A column of truth values."""
     values: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
     return values

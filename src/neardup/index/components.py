@@ -9,34 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 
-from neardup.stores.records import Edge, PageRow
+import numpy as np
+
+from neardup.rules.clusters import UNCONSTRAINED, Constraints, numbered_pairs
+from neardup.stores.records import Edge, FeedbackRow, PageRow
 from neardup.stores.session import Session
 
 MOST_PAGES = 200  # in a component that is clustered anew; a larger one counts as large
-
-Pairs = set[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Said:
-    """What people said of pairs of pages, by number, smaller first."""
-
-    together: Pairs
-    apart: Pairs
-
-    def joining(self, edges: Iterable[Edge], joins: frozenset[str]) -> list[Edge]:
-        """The pairs that join: those that people put together, and of the others those that the
-        method joins, unless people told them apart.
-        """
-        found = [
-            edge
-            for edge in edges
-            if (pair := (edge.a, edge.b)) in self.together
-            or (edge.relation in joins and pair not in self.apart)
-        ]
-        known = {(edge.a, edge.b) for edge in found}
-        return found + [Edge(a, b, "near", 1.0) for a, b in sorted(self.together - known)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +28,7 @@ class Graph:
     joins: frozenset[str]
     new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
     void: set[int]  # pages whose stored pairs do not hold any more
-    said: Said
+    constraints: Constraints  # what people have said of pairs, by page number
 
     @cached_property
     def _new_of(self) -> dict[int, list[Edge]]:
@@ -66,8 +47,21 @@ class Graph:
             if edge.a not in self.void and edge.b not in self.void
         ]
         fresh = {edge for number in wanted for edge in self._new_of.get(number, ())}
-        found = self.said.joining([*stored, *fresh], self.joins)
-        return [edge for edge in found if edge.a in wanted or edge.b in wanted]
+        joining = self._joining([*stored, *fresh])
+        return [edge for edge in joining if edge.a in wanted or edge.b in wanted]
+
+    def _joining(self, edges: Sequence[Edge]) -> list[Edge]:
+        """The pairs that people put together, and of the others those that the method joins and
+        people did not tell apart.
+        """
+        joins = [edge.relation in self.joins for edge in edges]
+        if not self.constraints:
+            return list(compress(edges, joins))
+        pairs = np.array([(edge.a, edge.b) for edge in edges], np.int64).reshape(-1, 2)
+        joined = self.constraints.joined(pairs, np.array(joins, bool))
+        missing = self.constraints.missing(pairs[joined]).tolist()
+        added = [Edge(a, b, "near", 1.0) for a, b in sorted(missing)]
+        return [*compress(edges, joined), *added]
 
 
 @dataclass
@@ -155,18 +149,19 @@ def in_large_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]
     return {number for number, row in rows.items() if row.cluster in large}
 
 
-def said_of(session: Session, changed: Mapping[int, PageRow]) -> Said:
-    """What people said of pairs of pages that are here."""
-    told = session.feedback()
-    if not told:
-        return Said(set(), set())
-    ids = {page for each in told for page in (each.a, each.b)}
+def stated_constraints(session: Session, changed: Mapping[int, PageRow]) -> Constraints:
+    """What people have said of pairs of pages that are here, by page number."""
+    feedback = session.feedback()
+    if not feedback:
+        return UNCONSTRAINED
+    ids = {page for each in feedback for page in (each.a, each.b)}
     numbers = {page: row.number for page, row in session.known(sorted(ids)).items()}
     numbers |= {row.id: number for number, row in changed.items() if row.id in ids}
-    together: Pairs = set()
-    apart: Pairs = set()
-    for each in told:
-        if each.a in numbers and each.b in numbers:
-            a, b = sorted((numbers[each.a], numbers[each.b]))
-            (together if each.duplicate else apart).add((a, b))
-    return Said(together, apart)
+    return constraints_of(feedback, numbers)
+
+
+def constraints_of(feedback: Sequence[FeedbackRow], numbers: Mapping[str, int]) -> Constraints:
+    """What people have said of pairs of pages that have a number."""
+    together = numbered_pairs(((each.a, each.b) for each in feedback if each.duplicate), numbers)
+    apart = numbered_pairs(((each.a, each.b) for each in feedback if not each.duplicate), numbers)
+    return Constraints(together, apart)

@@ -24,14 +24,12 @@ from neardup.index.components import (
     Component,
     Components,
     Graph,
-    Said,
     in_large_clusters,
-    said_of,
+    stated_constraints,
 )
-from neardup.kernels.grouping import connected_components
 from neardup.methods.base import Joining, Method
 from neardup.model import Relation
-from neardup.rules.clusters import APART, centred_clusters
+from neardup.rules.clusters import APART, Rows, Similarities, cluster_pairs
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
@@ -59,7 +57,7 @@ def group_pages(
     near = {end for edge in edges for end in (edge.a, edge.b)}
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     joins = frozenset(str(relation) for relation in method.joins)
-    graph = Graph(session, joins, edges, void, said_of(session, changed))
+    graph = Graph(session, joins, edges, void, stated_constraints(session, changed))
     large = in_large_clusters(session, rows)
     components = Components(graph, large)
     components.explore(seeds)
@@ -85,19 +83,40 @@ class _Grouping:
 
     def cluster_anew(self, components: Sequence[Component]) -> None:
         """Cluster all pages of these components by their pairs."""
-        numbers = {page for each in components for page in each.pages}
-        self.rows |= self.session.pages(sorted(numbers - self.rows.keys()))
+        pages = {page for each in components for page in each.pages}
+        self.rows |= self.session.pages(sorted(pages - self.rows.keys()))
+        numbers = np.array(sorted(pages, key=lambda page: self.rows[page].id), np.int64)
+        rows = [self.rows[number] for number in numbers.tolist()]
+        place = {row.number: position for position, row in enumerate(rows)}
         edges = [edge for each in components for _, edge in sorted(each.edges.items())]
-        for group in cluster(
-            self.method,
-            {number: self.rows[number] for number in numbers},
-            edges,
-            self.judge,
-            self.graph.joins,
-            self.graph.said,
-            numbered=_by_id,
-        ):
-            self.add(group)
+        ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
+        same_host_group = None
+        if self.method.joining is Joining.CENTRES:
+            same_host_group = np.array([row.sister for row in rows], np.int64).view(np.uint64)
+        labels = cluster_pairs(
+            len(rows),
+            ends.min(axis=1),
+            ends.max(axis=1),
+            np.array([_similarity(edge.similarity) for edge in edges], np.float64),
+            lambda one, other: self.closeness(numbers[one], numbers[other]),
+            same_host_group=same_host_group,
+            constraints=self.graph.constraints.among(place),
+            numbers=_by_id([row.id for row in rows]),
+        )
+        groups: dict[int, list[int]] = {}
+        for row, label in zip(rows, labels.tolist(), strict=True):
+            groups.setdefault(label, []).append(row.number)
+        for group in groups.values():
+            self.add(sorted(group))
+
+    def closeness(self, one: Rows, other: Rows) -> Similarities:
+        """How similar pages are, by number; `APART` where the method does not join them."""
+        verdicts = self.judge(one.tolist(), other.tolist())
+        near = [
+            _similarity(similarity) if relation in self.graph.joins else APART
+            for relation, similarity in verdicts
+        ]
+        return np.array(near, np.float64)
 
     def add(self, group: list[int]) -> None:
         """One more group."""
@@ -192,10 +211,9 @@ class _LargeClusters:
     def _judge(self, pairs: Sequence[tuple[int, int]]) -> None:
         if not pairs:
             return
-        verdicts = self._grouping.judge([a for a, _ in pairs], [b for _, b in pairs])
-        joins, said = self._grouping.graph.joins, self._grouping.graph.said
-        for pair, verdict in zip(pairs, verdicts, strict=True):
-            self._verdicts[pair] = _similarity(pair, verdict, joins, said) >= 0
+        closeness = self._grouping.graph.constraints.over(self._grouping.closeness)
+        near = closeness(*np.array(pairs, np.int64).T) >= 0
+        self._verdicts |= zip(pairs, near.tolist(), strict=True)
 
     def _first(self, page: int) -> int:
         """The first page of the cluster that a page is in; itself for one that is in none yet."""
@@ -214,8 +232,8 @@ class _LargeClusters:
         return self._firsts[cluster]
 
     def _told_apart(self, page: int) -> list[int]:
-        apart = self._grouping.graph.said.apart
-        others = {a if b == page else b for a, b in apart if page in (a, b)}
+        apart = self._grouping.graph.constraints.apart
+        others = set(apart[(apart == page).any(axis=1)].ravel().tolist()) - {page}
         grouping = self._grouping
         grouping.rows |= grouping.session.pages(sorted(others - grouping.rows.keys()))
         return sorted(others)
@@ -234,93 +252,14 @@ def _other(edge: Edge, page: int) -> int:
 
 
 def _closest_first(edge: Edge, page: int) -> tuple[float, bool, int]:
-    similarity = 1.0 if edge.similarity is None else edge.similarity
-    return -similarity, edge.relation != Relation.SAME, _other(edge, page)
+    return -_similarity(edge.similarity), edge.relation != Relation.SAME, _other(edge, page)
+
+
+def _similarity(measured: float | None) -> float:
+    return 1.0 if measured is None else measured
 
 
 def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
     """Numbers that go by nothing but the pages' ids, whatever other pages there are."""
     hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
     return np.array(hashes, np.int64)
-
-
-def cluster(
-    method: Method,
-    pages: Mapping[int, PageRow],
-    edges: Sequence[Edge],
-    judge: Judge,
-    joins: frozenset[str],
-    said: Said,
-    numbered: Callable[[Sequence[str]], NDArray[np.int64]] | None = None,
-) -> list[list[int]]:
-    """The groups that these pages fall into, each in the order of arrival.
-
-    `numbered` gives the pages' numbers for `centred_clusters`, where these are some of many.
-    """
-    numbers = sorted(pages, key=lambda number: pages[number].id)
-    place = {number: row for row, number in enumerate(numbers)}
-    sister = np.array([pages[number].sister for number in numbers], np.int64).view(np.uint64)
-    ties = None if numbered is None else numbered([pages[number].id for number in numbers])
-    edges = list(edges)
-    while True:
-        labels = _labels(method, numbers, place, sister, edges, judge, joins, said, ties)
-        groups: dict[int, list[int]] = {}
-        for number, label in zip(numbers, labels.tolist(), strict=True):
-            groups.setdefault(label, []).append(number)
-        rivals = _rivals(groups, said, edges)
-        if not rivals:
-            return [sorted(group) for group in groups.values()]
-        edges = [edge for edge in edges if not {edge.a, edge.b} & rivals]  # they stand alone
-
-
-def _labels(
-    method: Method,
-    numbers: Sequence[int],
-    place: Mapping[int, int],
-    sister: NDArray[np.uint64],
-    edges: Sequence[Edge],
-    judge: Judge,
-    joins: frozenset[str],
-    said: Said,
-    ties: NDArray[np.int64] | None,
-) -> NDArray[np.int64]:
-    """For each page the smallest page of its cluster, in the order of ids."""
-    ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
-    left, right = np.sort(ends, axis=1).T
-    if method.joining is Joining.COMPONENTS:
-        return connected_components(len(numbers), left.copy(), right.copy())
-    similarity = np.array([1.0 if e.similarity is None else e.similarity for e in edges], float)
-
-    def closeness(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-        pairs = [(numbers[a], numbers[b]) for a, b in zip(one, other, strict=True)]
-        verdicts = judge([a for a, _ in pairs], [b for _, b in pairs])
-        return np.array(
-            [_similarity(*each, joins, said) for each in zip(pairs, verdicts, strict=True)], float
-        )
-
-    return centred_clusters(sister, left.copy(), right.copy(), similarity, closeness, ties)
-
-
-def _similarity(
-    pair: tuple[int, int], verdict: tuple[str, float | None], joins: frozenset[str], said: Said
-) -> float:
-    ordered = (min(pair), max(pair))
-    if ordered in said.together:
-        return 1.0
-    if ordered in said.apart or verdict[0] not in joins:
-        return APART
-    return 1.0 if verdict[1] is None else verdict[1]
-
-
-def _rivals(groups: Mapping[int, list[int]], said: Said, edges: Sequence[Edge]) -> set[int]:
-    """Of each two pages that a person has told apart and that are together: the one that goes."""
-    strength: dict[int, float] = {}
-    for edge in edges:
-        for end in (edge.a, edge.b):
-            strength[end] = strength.get(end, 0.0) + (edge.similarity or 1.0)
-    leaving: set[int] = set()
-    for group in map(set, groups.values()):
-        for a, b in said.apart:
-            if a in group and b in group and not {a, b} & leaving:
-                leaving.add(min((a, b), key=lambda page: (strength.get(page, 0.0), -page)))
-    return leaving

@@ -11,6 +11,7 @@ from neardup.arrays import compress, compress_rows
 from neardup.index import sites
 from neardup.index.answers import Rechecked, now
 from neardup.index.candidates import REJECTED, keys_of
+from neardup.index.components import constraints_of
 from neardup.index.names import name_clusters
 from neardup.index.plan import host_groups
 from neardup.index.removal import rebuild_state
@@ -23,7 +24,6 @@ from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_
 from neardup.local.work import Parts, Run
 from neardup.methods.base import Method, assigner
 from neardup.model import Relation
-from neardup.rules.clusters import Constraints
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
@@ -61,7 +61,8 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     corpus = Corpus.from_store(session, rows, run, text=keep_text)
     prior = NO_PRIOR if keep_text else _stored_features(method, session, rows, run)
     judged = judge(corpus, method, run, prior)
-    outcome = settle(judged, run, keep="first", constraints=_constraints(session, rows))
+    constraints = constraints_of(session.feedback(), {row.id: at for at, row in enumerate(rows)})
+    outcome = settle(judged, run, keep="first", constraints=constraints)
     fresh = _write_features(method, session, rows, judged.features)
     if "corpus" in judged.surveys.counts and keep_text:
         _keep_survey(session, judged.surveys.counts["corpus"], len(rows))
@@ -78,18 +79,6 @@ def _stored_features(method: Method, session: Session, rows: list[PageRow], run:
     """Features as they are, where there is no text to make new ones from."""
     batches = stored_batches(session, "features", rows, method.feature_schema)
     return Prior(features=kept_features("read", batches, method, np.arange(len(rows)), run))
-
-
-def _constraints(session: Session, rows: list[PageRow]) -> Constraints:
-    """What people have said of pairs, by the places of their pages."""
-    place = {row.id: position for position, row in enumerate(rows)}
-    said: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-    for each in session.feedback():
-        if each.a in place and each.b in place:
-            a, b = sorted((place[each.a], place[each.b]))
-            said[each.duplicate].append((a, b))
-    together, apart = (np.array(said[is_duplicate], np.int64) for is_duplicate in (True, False))
-    return Constraints(together.reshape(-1, 2), apart.reshape(-1, 2))
 
 
 def _groups(rows: list[PageRow], outcome: Outcome) -> list[list[int]]:

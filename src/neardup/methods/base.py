@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -31,14 +31,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows
+from neardup.arrays import FeatureRows, booleans, one_batch
 from neardup.errors import UsageError
 from neardup.model import Relation
-from neardup.schemas import PAGES, VERDICTS
+from neardup.schemas import KEYS, PAGES, PAIRS, VERDICTS
 from neardup.text.sites import BlockCounts, SiteCounts, Survey
 from neardup.text.views import VIEW_COLUMNS, View, view_pages
 
 Numbers = NDArray[np.int64]
+PairFinder = Callable[[int, int], tuple[Numbers, Numbers]]
+
+PAIRS_AT_ONCE = 4_000_000  # that a method which compares all pairs looks at in one go
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,10 @@ class Method(ABC):
         one number share a cluster only if they are close to each other. 0: alike with none."""
         return np.zeros(features.num_rows, np.uint64)
 
+    def decidable_rows(self, features: pa.RecordBatch | pa.Table) -> Numbers:
+        """The rows of the pages with enough text for a verdict."""
+        return np.flatnonzero(booleans(self.decidable(features)))
+
     # The view
 
     def viewed(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
@@ -250,7 +257,17 @@ def assigner(method: Method) -> Assigns | None:
     return method if isinstance(method.candidate_source, InOrder) else None  # type: ignore[return-value]
 
 
-# Verdicts
+# What the steps give
+
+
+def key_batch(rows: Numbers, keys: NDArray[np.uint64]) -> pa.RecordBatch:
+    """Blocking keys from their two columns."""
+    return pa.record_batch([rows, keys], schema=KEYS)
+
+
+def pair_batch(left: Numbers, right: Numbers) -> pa.RecordBatch:
+    """Candidate pairs from their two columns."""
+    return pa.record_batch([left, right], schema=PAIRS)
 
 
 def verdicts(
@@ -275,6 +292,34 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",",
 def evidence_json(evidence: Mapping[str, object]) -> str:
     """One line of JSON, the same bytes for the same evidence."""
     return _ENCODER.encode(evidence)
+
+
+class AllPairsMethod(Method):
+    """A method that compares every pair of pages, and refuses more of them than its option says."""
+
+    default_view = View.OWN
+    paper_view = View.WHOLE
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch(exhaustive=True)
+
+    @abstractmethod
+    def pair_finder(self, pages: pa.RecordBatch) -> PairFinder:
+        """A function that finds the pairs (i, j) to judge, first <= i < last and i < j, of rows of
+        `pages`, all of them decidable."""
+
+    def search(self, features: pa.Table) -> pa.RecordBatch:
+        """The pairs of all decidable pages, in blocks of rows."""
+        batch = one_batch(features)
+        rows = self.decidable_rows(batch)
+        check_page_count(self.name, rows.size, self.options.maximum_pages)
+        find = self.pair_finder(batch.take(pa.array(rows)))
+        step = max(1, PAIRS_AT_ONCE // max(1, rows.size))
+        starts = range(0, rows.size, step)
+        blocks = [np.column_stack(find(first, min(first + step, rows.size))) for first in starts]
+        left, right = rows[np.concatenate([np.empty((0, 2), np.int64), *blocks])].T
+        return pair_batch(left.copy(), right.copy())
 
 
 def check_page_count(method: str, pages: int, maximum_pages: int) -> None:

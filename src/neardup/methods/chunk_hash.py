@@ -24,20 +24,9 @@ import pyarrow.compute as pc
 from neardup.arrays import Ragged, large_list_array, offsets_of, ragged, string_buffers
 from neardup.config import option
 from neardup.kernels.sentences import sentence_spans
-from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import document_hashes, sort_distinct
-from neardup.methods.base import CandidateSource, Numbers, OwnSearch
-from neardup.methods.token_method import (
-    HASHES,
-    Comparison,
-    TokenMethod,
-    count_of,
-    key_batch,
-    page_tokens,
-    pair_batch,
-    resemblances,
-    rows_that_are,
-)
+from neardup.methods.base import Numbers
+from neardup.methods.token_method import SetMethod, count_of, page_tokens
 from neardup.text.sites import Survey
 
 
@@ -55,7 +44,7 @@ class ChunkHashOptions:
     minimum_tokens: int = option(20, "pages with fewer tokens are undecided", minimum=1)
 
 
-class ChunkHash(TokenMethod):
+class ChunkHash(SetMethod):
     """Sets of chunk fingerprints."""
 
     name = "chunk-hash"
@@ -69,13 +58,17 @@ class ChunkHash(TokenMethod):
         "minimum_tokens": 1,
     }
 
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch()
+    column = "chunks"
 
     @property
-    def sketch_schema(self) -> pa.Schema:
-        return pa.schema([("chunks", HASHES)])
+    def threshold(self) -> float:
+        return float(self.options.threshold)
+
+    @property
+    def member_words(self) -> str:
+        return (
+            "distinct texts" if self.options.chunk == "text" else f"distinct {self.options.chunk}s"
+        )
 
     def sketch(
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
@@ -90,31 +83,6 @@ class ChunkHash(TokenMethod):
         sizes = ragged(features["chunks"]).sizes.tolist()
         tokens = super().amounts(features)
         return [f"{a}, {count_of(b, 'chunk')}" for a, b in zip(tokens, sizes, strict=True)]
-
-    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """The prefix of each page's chunks that a near page cannot be without."""
-        chunks = ragged(features["chunks"])
-        enough = self.decidable(features).to_numpy(zero_copy_only=False)
-        return key_batch(*prefixes(*chunks, enough, self.options.threshold))
-
-    def search(self, features: pa.Table) -> pa.RecordBatch:
-        """Pairs that may reach the threshold: no pair that does is missing."""
-        rows = rows_that_are(self.decidable(features).combine_chunks())
-        chunks = ragged(features["chunks"].take(pa.array(rows)))
-        left, right = candidate_pairs(*chunks, self.options.threshold)
-        return pair_batch(rows[left], rows[right])
-
-    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
-        ours, theirs = ragged(left["chunks"]), ragged(right["chunks"])
-        common, either, shares = resemblances(ours, theirs)
-        what = "texts" if self.options.chunk == "text" else f"{self.options.chunk}s"
-        counts = list(zip(common.tolist(), either.tolist(), strict=True))
-        return Comparison(
-            shares,
-            shares >= self.options.threshold,
-            [f"{both} of {all_} distinct {what} are on both pages" for both, all_ in counts],
-            {"common_chunks": common.tolist(), "chunks": either.tolist()},
-        )
 
     def _chunks(self, tokens: Ragged, texts: pa.Array) -> Ragged:
         """The fingerprints of each page's chunks, with repeats."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from neardup.arrays import FeatureRows, string_buffers
+from neardup.arrays import FeatureRows, booleans, string_buffers
 from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
@@ -42,11 +42,12 @@ from neardup.methods.base import (
     Numbers,
     OwnSearch,
     SurveyResults,
+    key_batch,
+    pair_batch,
     verdicts,
 )
 from neardup.model import Relation
 from neardup.pages.urls import site
-from neardup.schemas import KEYS, PAIRS
 from neardup.text.tokens import fold_batch
 from neardup.text.views import View
 
@@ -122,14 +123,12 @@ class EditDistance(Method):
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
-        chinese = pc.equal(pages.column("script"), "Hani").to_numpy(zero_copy_only=False)
-        texts = pages.column("text")
+        chinese = booleans(pc.equal(pages.column("script"), "Hani"))
         strings = np.full(pages.num_rows, "", object)
-        strings[chinese] = feature_strings(_where(texts, chinese), fold=self.options.fold)
-        if self.options.words:
-            strings[~chinese] = feature_strings(
-                _where(texts, ~chinese), words=True, fold=self.options.fold
-            )
+        for rows, words in ((chinese, False), (~chinese, True)):
+            if self.options.words or not words:
+                texts = pages.column("text").filter(pa.array(rows))
+                strings[rows] = feature_strings(texts, words=words, fold=self.options.fold)
         symbols = pa.array(strings, pa.string())
         lengths = pc.utf8_length(symbols).cast(pa.int64())
         sites = _sites(pages["host"]) if self.options.scope == "site" else pages["host"]
@@ -153,25 +152,25 @@ class EditDistance(Method):
 
         Any two strings that can be duplicates share a key.
         """
-        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
+        rows = self.decidable_rows(features)
         strings = features.column("symbols").take(pa.array(rows)).to_pylist()
         keys = [prefix_keys(string, self._beta) for string in strings]
         counts = [len(each) for each in keys]
         flat = np.array([key for each in keys for key in each], np.uint64)
-        return pa.record_batch([np.repeat(rows, counts), flat], schema=KEYS)
+        return key_batch(np.repeat(rows, counts), flat)
 
     def search(self, features: pa.Table) -> pa.RecordBatch:
         """All duplicate pairs, and contained ones if the option says so, each once."""
-        length = features.column("length").to_numpy()
-        rows = np.flatnonzero(length >= self.options.minimum_length)
-        rows = rows[np.argsort(length[rows], kind="stable")]  # shortest first
+        rows = self.decidable_rows(features)
+        length = features.column("length").to_numpy()[rows]
+        rows = rows[np.argsort(length, kind="stable")]  # shortest first
         strings = features.column("symbols").take(pa.array(rows))
         members, offsets = ranked_members(strings.to_pylist())
         sour, dest = overlap_join(members, offsets, self.options.alpha, self._beta)
         chosen = self._verified(features, rows[sour], rows[dest])
         pairs = np.sort(np.column_stack((rows[sour], rows[dest]))[chosen], axis=1)
         pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-        return pa.record_batch([pairs[:, 0].copy(), pairs[:, 1].copy()], schema=PAIRS)
+        return pair_batch(pairs[:, 0].copy(), pairs[:, 1].copy())
 
     def _verified(
         self, features: pa.Table, sour: NDArray[np.int64], dest: NDArray[np.int64]
@@ -263,10 +262,6 @@ def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False)
     return _joined(_symbols(fold_batch(units) if fold else units), counts)
 
 
-def _where(texts: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
-    return texts.filter(pa.array(mask))
-
-
 def _symbols(words: pa.Array) -> NDArray[np.uint32]:
     encoded = words.dictionary_encode()
     symbols = np.array([_symbol(word) for word in encoded.dictionary.to_pylist()], np.uint32)
@@ -319,9 +314,7 @@ def _same_site(
 
 def _equal_sites(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
     """Whether two pages are on one site. A page without a host shares none."""
-    equal = pc.and_(pc.equal(one, two), pc.not_equal(one, ""))
-    same: NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
-    return same
+    return booleans(pc.and_(pc.equal(one, two), pc.not_equal(one, "")))
 
 
 def prefix_keys(string: str, beta: float) -> list[int]:

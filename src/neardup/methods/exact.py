@@ -26,10 +26,10 @@ from neardup.methods.base import (
     Numbers,
     SharedKeys,
     SurveyResults,
+    key_batch,
     verdicts,
 )
 from neardup.model import Relation
-from neardup.schemas import KEYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,8 @@ class Exact(Method):
         return pc.greater_equal(features.column("length"), self.options.minimum_text)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        enough = self.decidable(features).to_numpy(zero_copy_only=False)
-        first_halves = _halves(features.column("hash"))[:, 0]
-        return pa.record_batch([np.flatnonzero(enough), first_halves[enough]], schema=KEYS)
+        rows = self.decidable_rows(features)
+        return key_batch(rows, _halves(features.column("hash"))[rows, 0])
 
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True

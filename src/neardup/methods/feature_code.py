@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import FeatureRows, list_array, offsets_of, string_buffers
+from neardup.arrays import FeatureRows, booleans, list_array, offsets_of, string_buffers
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.shingles import document_hashes
 from neardup.methods.base import (
@@ -38,6 +38,7 @@ from neardup.methods.base import (
     SharedKeys,
     State,
     SurveyResults,
+    key_batch,
     verdicts,
 )
 from neardup.methods.feature_judge import (
@@ -50,7 +51,7 @@ from neardup.methods.feature_judge import (
     may_be_equal,
 )
 from neardup.model import Relation
-from neardup.schemas import ASSIGNED, KEYS
+from neardup.schemas import ASSIGNED
 from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch
 from neardup.text.views import View
@@ -105,7 +106,7 @@ class FeatureCode(Method):
         folded = fold_batch(blocks.flatten())
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
         openings = pc.utf8_slice_codeunits(folded, 0, OPENING)
-        is_stock = pc.match_substring_regex(openings, STOCK_OPENINGS).to_numpy(zero_copy_only=False)
+        is_stock = booleans(pc.match_substring_regex(openings, STOCK_OPENINGS))
         has_symbol = main > 0  # a paragraph of nothing but signs has no code
         places = offsets_of(has_symbol)[blocks.offsets.to_numpy()]
         own = np.diff(offsets_of(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
@@ -124,7 +125,7 @@ class FeatureCode(Method):
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         codes = Codes.of(features, self.options.n)
-        enough = self.decidable(features).to_numpy(zero_copy_only=False)
+        enough = booleans(self.decidable(features))
         units, offsets = codes.auxiliary_units(self.options.counting)
         lengths = np.diff(offsets)
         rows = np.concatenate(
@@ -136,7 +137,7 @@ class FeatureCode(Method):
                 units[np.repeat(enough, lengths)],
             ]
         )
-        return pa.record_batch([rows, keys], schema=KEYS)
+        return key_batch(rows, keys)
 
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True

@@ -30,14 +30,12 @@ from numpy.typing import NDArray
 from neardup.arrays import Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
-from neardup.methods.base import CandidateSource, SharedKeys
+from neardup.methods.base import CandidateSource, SharedKeys, key_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
     TokenMethod,
-    key_batch,
     page_tokens,
-    rows_that_are,
 )
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey
@@ -123,7 +121,7 @@ class IMatch(TokenMethod):
         return [f"{a}, {b} in the lexicon" for a, b in zip(tokens, terms, strict=True)]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        rows = rows_that_are(self.decidable(features))
+        rows = self.decidable_rows(features)
         signatures = _signatures(features)[rows]
         present = signatures != NO_SIGNATURE
         return key_batch(np.repeat(rows, present.sum(axis=1)), signatures[present])

@@ -24,19 +24,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import Ragged, fixed_lists, large_list_array, ragged
+from neardup.arrays import Ragged, fixed_lists, large_list_array
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import agreements, group_hashes, one_permutation, permutations
 from neardup.kernels.shingles import shingle_hashes, sort_distinct
-from neardup.methods.token_method import (
-    HASHES,
-    Comparison,
-    TokenMethod,
-    key_batch,
-    resemblances,
-    rows_that_are,
-)
+from neardup.methods.base import key_batch
+from neardup.methods.token_method import HASHES, Comparison, TokenMethod, compare_sets
 from neardup.text.sites import Survey
 from neardup.text.views import View
 
@@ -112,7 +106,7 @@ class Minhash(TokenMethod):
         return columns
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        rows = rows_that_are(self.decidable(features))
+        rows = self.decidable_rows(features)
         bands, size = self.bands_and_rows
         samples = _samples(features)[rows, : bands * size]
         hashes = group_hashes(np.ascontiguousarray(samples), size)
@@ -120,7 +114,8 @@ class Minhash(TokenMethod):
 
     def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
         if self.options.verify == "exact":
-            return self._compare_sets(ragged(left["shingles"]), ragged(right["shingles"]))
+            sets = left["shingles"], right["shingles"]
+            return compare_sets(*sets, self.options.threshold, "shingles", "shingles")
         equal = agreements(_samples(left), _samples(right))
         total = self.options.permutations
         return Comparison(
@@ -128,16 +123,6 @@ class Minhash(TokenMethod):
             equal >= self.options.threshold * total,
             [f"{same} of {total} samples are equal" for same in equal.tolist()],
             {"equal_samples": equal.tolist(), "samples": [total] * equal.size},
-        )
-
-    def _compare_sets(self, left: Ragged, right: Ragged) -> Comparison:
-        common, either, resemblance = resemblances(left, right)
-        counts = list(zip(common.tolist(), either.tolist(), strict=True))
-        return Comparison(
-            resemblance,
-            resemblance >= self.options.threshold,
-            [f"{both} of {all_} shingles are on both pages" for both, all_ in counts],
-            {"common_shingles": common.tolist(), "shingles": either.tolist()},
         )
 
 

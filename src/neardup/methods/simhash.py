@@ -34,14 +34,11 @@ from neardup.kernels.simhash import (
     table_keys,
     table_masks,
 )
-from neardup.methods.base import CandidateSource, OwnSearch
+from neardup.methods.base import CandidateSource, OwnSearch, key_batch, pair_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
     TokenMethod,
-    key_batch,
-    pair_batch,
-    rows_that_are,
 )
 from neardup.text.sites import Survey
 
@@ -85,13 +82,13 @@ class Simhash(TokenMethod):
         return [pa.array(simhash(*features))]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        rows = rows_that_are(self.decidable(features))
+        rows = self.decidable_rows(features)
         keys = table_keys(features["fingerprint"].to_numpy()[rows], self._tables)
         return key_batch(np.repeat(rows, self._tables.size), keys.ravel())
 
     def search(self, features: pa.Table) -> pa.RecordBatch:
         """Every pair of decidable pages at most k bits apart."""
-        rows = rows_that_are(self.decidable(features).combine_chunks())
+        rows = self.decidable_rows(features)
         left, right = pairs_within(features["fingerprint"].to_numpy()[rows], self.options.k)
         return pair_batch(rows[left], rows[right])
 

@@ -6,7 +6,7 @@ web collections.
 * Section 3, spot signatures: `sketch`. An antecedent (a stop word) and a chain of c content words,
   every d-th of those that follow, without stop words (`kernels.shingles`). A page is the multiset
   of its signatures.
-* Section 4, matching: `candidates`. The multiset Jaccard similarity must reach tau = 0.44. Pages of
+* Section 4, matching: `search`. The multiset Jaccard similarity must reach tau = 0.44. Pages of
   very different length cannot, nor can pages without a common rare signature, so partitioning by
   length and the pruned inverted index lose no pair (`kernels.set_join`). Numbering the copies of a
   signature turns the multiset into a set with the same similarity.
@@ -29,22 +29,9 @@ from numpy.typing import NDArray
 
 from neardup.arrays import Ragged, large_list_array, ragged
 from neardup.config import option
-from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import ANTECEDENT, CONTENT, SKIPPED, number_repeats, spot_signatures
-from neardup.methods.base import CandidateSource, OwnSearch
-from neardup.methods.token_method import (
-    HASHES,
-    Comparison,
-    Hashes,
-    TokenMethod,
-    count_of,
-    key_batch,
-    page_tokens,
-    pair_batch,
-    resemblances,
-    rows_that_are,
-)
-from neardup.text.keywords import keyword_language, stop_words
+from neardup.methods.token_method import Hashes, SetMethod, count_of, page_tokens
+from neardup.text.keywords import keyword_languages, stop_words
 from neardup.text.sites import Survey
 
 # The stop words that begin a spot. For other languages, all their stop words do.
@@ -67,7 +54,7 @@ class SpotSigsOptions:
     minimum_spots: int = option(5, "pages with fewer spot signatures are undecided", minimum=1)
 
 
-class SpotSigs(TokenMethod):
+class SpotSigs(SetMethod):
     """Multisets of chains that follow stop words."""
 
     name = "spotsigs"
@@ -81,21 +68,17 @@ class SpotSigs(TokenMethod):
         "minimum_spots": 1,
     }
 
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch()
+    column = "spots"
+    member_words = "spot signatures"
 
     @property
-    def sketch_schema(self) -> pa.Schema:
-        return pa.schema([("spots", HASHES)])
+    def threshold(self) -> float:
+        return self.options.tau
 
     def sketch(
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
     ) -> list[pa.Array]:
-        languages = [
-            keyword_language(*row)
-            for row in zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
-        ]
+        languages = keyword_languages(pages)
         spots = Ragged(
             *spot_signatures(
                 *tokens,
@@ -114,30 +97,6 @@ class SpotSigs(TokenMethod):
     def amounts(self, features: pa.RecordBatch) -> list[str]:
         sizes = ragged(features["spots"]).sizes.tolist()
         return [count_of(size, "spot signature") for size in sizes]
-
-    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        """The prefix of each page's signatures, in the order of their hashes."""
-        spots = ragged(features["spots"])
-        enough = self.decidable(features).to_numpy(zero_copy_only=False)
-        return key_batch(*prefixes(*spots, enough, self.options.tau))
-
-    def search(self, features: pa.Table) -> pa.RecordBatch:
-        """All pairs that can reach tau."""
-        rows = rows_that_are(self.decidable(features).combine_chunks())
-        spots = ragged(features["spots"].take(pa.array(rows)))
-        left, right = candidate_pairs(*spots, self.options.tau)
-        return pair_batch(rows[left], rows[right])
-
-    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
-        ours, theirs = ragged(left["spots"]), ragged(right["spots"])
-        common, either, similarities = resemblances(ours, theirs)
-        counts = list(zip(common.tolist(), either.tolist(), strict=True))
-        return Comparison(
-            similarities,
-            similarities >= self.options.tau,
-            [f"{both} of {all_} spot signatures are on both pages" for both, all_ in counts],
-            {"common_spots": common.tolist(), "spots": either.tolist()},
-        )
 
     def _chain(self, language: str) -> int:
         return self.options.c * (CHARACTERS_OF_A_WORD if language in CHARACTER_LANGUAGES else 1)

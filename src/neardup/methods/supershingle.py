@@ -27,13 +27,11 @@ from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import group_hashes, permutations
 from neardup.kernels.shingles import document_hashes, shingle_hashes
-from neardup.methods.base import CandidateSource, SharedKeys
+from neardup.methods.base import CandidateSource, SharedKeys, key_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
     TokenMethod,
-    key_batch,
-    rows_that_are,
 )
 from neardup.text.sites import Survey
 from neardup.text.views import View
@@ -84,7 +82,7 @@ class Supershingle(TokenMethod):
         return [pa.FixedSizeListArray.from_arrays(hashes.ravel(), self.options.supershingles)]
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        rows = rows_that_are(self.decidable(features))
+        rows = self.decidable_rows(features)
         keys = megashingles(_supershingles(features)[rows], self.options.common)
         return key_batch(np.repeat(rows, keys.shape[1]), keys.ravel())
 

@@ -10,18 +10,29 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Ragged, booleans, string_buffers
+from neardup.arrays import FeatureRows, Ragged, booleans, ragged, string_buffers
 from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
-from neardup.methods.base import NOTHING_SURVEYED, Method, Numbers, SurveyResults, verdicts
+from neardup.methods.base import (
+    NOTHING_SURVEYED,
+    CandidateSource,
+    Method,
+    Numbers,
+    OwnSearch,
+    SurveyResults,
+    key_batch,
+    pair_batch,
+    verdicts,
+)
 from neardup.model import Relation
-from neardup.schemas import KEYS, PAIRS
 from neardup.text.sites import Survey
 from neardup.text.views import View
 
@@ -122,6 +133,50 @@ class TokenMethod(Method):
             yield {"why": same + compared.why[row], "tokens": both, **numbers}
 
 
+class SetMethod(TokenMethod):
+    """A method whose sketch is one set of hashes a page, compared by the share that is common.
+
+    Pages of very different size cannot reach the threshold, nor can pages without a common rare
+    member. So neither the prefixes nor the search lose a pair (`kernels.set_join`).
+    """
+
+    column: ClassVar[str]  # that holds the sets
+
+    @property
+    @abstractmethod
+    def threshold(self) -> float:
+        """The least share of common members of near pages."""
+
+    @property
+    @abstractmethod
+    def member_words(self) -> str:
+        """What a set has as members, in words."""
+
+    @property
+    def candidate_source(self) -> CandidateSource:
+        return OwnSearch()
+
+    @property
+    def sketch_schema(self) -> pa.Schema:
+        return pa.schema([(self.column, HASHES)])
+
+    def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
+        """The prefix of each page's set that a near page cannot be without."""
+        enough = booleans(self.decidable(features))
+        return key_batch(*prefixes(*ragged(features[self.column]), enough, self.threshold))
+
+    def search(self, features: pa.Table) -> pa.RecordBatch:
+        """Pairs that may reach the threshold: no pair that does is missing."""
+        rows = self.decidable_rows(features)
+        sets = ragged(features[self.column].take(pa.array(rows)))
+        left, right = candidate_pairs(*sets, self.threshold)
+        return pair_batch(rows[left], rows[right])
+
+    def compare(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Comparison:
+        sets = left[self.column], right[self.column]
+        return compare_sets(*sets, self.threshold, self.column, self.member_words)
+
+
 def count_of(count: int, what: str) -> str:
     """A number of things in words."""
     return f"{count} {what}{'' if count == 1 else 's'}"
@@ -132,26 +187,24 @@ def page_tokens(texts: pa.Array) -> Ragged:
     return Ragged(*folded_token_hashes(*string_buffers(texts)))
 
 
-def resemblances(left: Ragged, right: Ragged) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
-    """For each pair of sets: values on both sides, values on either, and the one of the other."""
-    common = common_counts(*left, *right)
-    either = left.sizes + right.sizes - common
-    return common, either, common / np.maximum(either, 1)
+def compare_sets(
+    left: pa.Array, right: pa.Array, threshold: float, column: str, what: str
+) -> Comparison:
+    """Pairs of sets, near if the share of common members among all of both reaches `threshold`.
 
-
-def key_batch(rows: Numbers, keys: Hashes) -> pa.RecordBatch:
-    """Blocking keys from their two columns."""
-    return pa.record_batch([rows, keys], schema=KEYS)
-
-
-def pair_batch(left: Numbers, right: Numbers) -> pa.RecordBatch:
-    """Candidate pairs from their two columns."""
-    return pa.record_batch([left, right], schema=PAIRS)
-
-
-def rows_that_are(mask: pa.BooleanArray) -> Numbers:
-    """The numbers of the rows that are true."""
-    return np.flatnonzero(booleans(mask))
+    `column` names the numbers of the evidence, `what` the members in its words.
+    """
+    ours, theirs = ragged(left), ragged(right)
+    common = common_counts(*ours, *theirs)
+    either = ours.sizes + theirs.sizes - common
+    shares = common / np.maximum(either, 1)
+    counts = list(zip(common.tolist(), either.tolist(), strict=True))
+    return Comparison(
+        shares,
+        shares >= threshold,
+        [f"{both} of {all_} {what} are on both pages" for both, all_ in counts],
+        {f"common_{column}": common.tolist(), column: either.tolist()},
+    )
 
 
 def _relation(enough: bool, same: bool, near: bool) -> Relation:

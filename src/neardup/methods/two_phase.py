@@ -14,7 +14,6 @@ WP3 score 4, 3 and 4, and a threshold of 4 passes the two pages that the paper g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,28 +22,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, lists_of, ragged, string_buffers
+from neardup.arrays import FeatureRows, booleans, lists_of, ragged, string_buffers
 from neardup.config import option
 from neardup.kernels.level_one import keyword_shares, level_one_pairs
 from neardup.kernels.sentences import count_sentences
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
-    Method,
+    AllPairsMethod,
     Numbers,
-    OwnSearch,
+    PairFinder,
     SurveyResults,
-    check_page_count,
+    key_batch,
     verdicts,
 )
 from neardup.model import Relation
-from neardup.schemas import KEYS, PAIRS
-from neardup.text.keywords import counted_hashes, keyword_language, keywords, word_hashes
+from neardup.text.keywords import counted_hashes, keyword_languages, keywords, word_hashes
 from neardup.text.views import View
 
 COUNTS = ("tables", "images", "anchors", "sentences")
 WIDTH = 16  # bits of a fingerprint
-PAIRS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class TwoPhaseOptions:
     )
 
 
-class TwoPhase(Method):
+class TwoPhase(AllPairsMethod):
     """A cheap filter on page features, then fingerprints of the pages that pass."""
 
     name = "two-phase"
@@ -85,12 +81,6 @@ class TwoPhase(Method):
         "minimum_keyphrases": 1,
         "joining": "repository",
     }
-    default_view = View.OWN
-    paper_view = View.WHOLE
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch(exhaustive=True)
 
     @property
     def feature_schema(self) -> pa.Schema:
@@ -101,9 +91,7 @@ class TwoPhase(Method):
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
-        stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
-        languages = [keyword_language(*each) for each in stated]
-        words = keywords(pages["text"], languages, stem=True)
+        words = keywords(pages["text"], keyword_languages(pages), stem=True)
         columns = [pages[name] for name in COUNTS]
         if self.view is not View.WHOLE:  # what is counted on a page is mostly its template's
             none = pa.array(np.zeros(pages.num_rows, np.int32))
@@ -120,45 +108,32 @@ class TwoPhase(Method):
 
         For pipelines that find candidates by keys; every page then needs its fingerprint.
         """
-        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
+        rows = self.decidable_rows(features)
         marks = self._fingerprints(features.column("keyphrases").take(pa.array(rows)))
         parts = np.array_split(np.arange(WIDTH), self.options.bits)
         masks = np.array([np.sum(1 << part) for part in parts], np.uint64)
         numbers = np.arange(len(parts), dtype=np.uint64) << np.uint64(WIDTH)
         keys = marks.astype(np.uint64)[:, None] & masks | numbers
-        return pa.record_batch([np.repeat(rows, len(parts)), keys.ravel()], schema=KEYS)
+        return key_batch(np.repeat(rows, len(parts)), keys.ravel())
 
-    def search(self, features: pa.Table) -> pa.RecordBatch:
+    def pair_finder(self, pages: pa.RecordBatch) -> PairFinder:
         """Pairs that pass both levels. Only pages that pass level 1 get a fingerprint."""
-        [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
-        rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
-        check_page_count(self.name, rows.size, self.options.maximum_pages)
-        pages = batch.take(pa.array(rows))
-        marks = np.zeros(rows.size, np.uint16)
-        marked = np.zeros(rows.size, np.bool_)
-        found = [np.empty((0, 2), np.int64)]
-        for left, right in self._passing_level_one(pages):
+        counts, tables = np.ascontiguousarray(_counts(pages).T), _keyword_tables(pages)
+        limits, options = self._limits(), self.options
+        marks = np.zeros(pages.num_rows, np.uint16)
+        marked = np.zeros(pages.num_rows, np.bool_)
+
+        def find(first: int, last: int) -> tuple[Numbers, Numbers]:
+            left, right = level_one_pairs(
+                counts, limits, *tables, options.a5, options.score, first, last
+            )
             fresh = np.setdiff1d(np.union1d(left, right), np.flatnonzero(marked))
             marks[fresh] = self._fingerprints(pages["keyphrases"].take(pa.array(fresh)))
             marked[fresh] = True
-            near = np.bitwise_count(marks[left] ^ marks[right]) < self.options.bits
-            found.append(np.column_stack((left[near], right[near])))
-        pairs = rows[np.concatenate(found)]
-        return pa.record_batch([pairs[:, 0].copy(), pairs[:, 1].copy()], schema=PAIRS)
+            near = np.bitwise_count(marks[left] ^ marks[right]) < options.bits
+            return left[near], right[near]
 
-    def _passing_level_one(
-        self, pages: pa.RecordBatch
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Pairs of rows that reach the score, in blocks of rows."""
-        counts = np.ascontiguousarray(_counts(pages).T)
-        tables = _keyword_tables(pages)
-        step = max(1, PAIRS_AT_ONCE // max(1, pages.num_rows))
-        for first in range(0, pages.num_rows, step):
-            last = min(first + step, pages.num_rows)
-            options = self.options
-            yield level_one_pairs(
-                counts, self._limits(), *tables, options.a5, options.score, first, last
-            )
+        return find
 
     def _limits(self) -> NDArray[np.float64]:
         return np.array(
@@ -173,19 +148,16 @@ class TwoPhase(Method):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Table 1: the score and the keyword similarity of each pair of rows."""
         near = np.abs(_counts(left) - _counts(right)) < self._limits()[:, None]
-        both = pa.Table.from_batches([left, right]).combine_chunks()
-        [batch] = both.to_batches() or [_empty(left.schema)]
+        tables = _keyword_tables(pa.concat_batches([left, right]))
         first = np.arange(left.num_rows)
-        similarity = keyword_shares(*_keyword_tables(batch), first, first + left.num_rows)
+        similarity = keyword_shares(*tables, first, first + left.num_rows)
         return near.sum(axis=0) + (similarity >= self.options.a5), similarity
 
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
     ) -> pa.RecordBatch:
         ours, theirs = rows.sides(left, right)
-        enough = pc.and_(self.decidable(ours), self.decidable(theirs)).to_numpy(
-            zero_copy_only=False
-        )
+        enough = booleans(pc.and_(self.decidable(ours), self.decidable(theirs)))
         score, similarity = self.level_one(ours, theirs)
         passed = enough & (score >= self.options.score)
         marks = [self._marks(side, passed) for side in (ours, theirs)]
@@ -257,10 +229,6 @@ def _keyword_tables(
     """Keywords, frequencies and offsets, as the kernels take them."""
     words, offsets = ragged(pages["keywords"])
     return words, ragged(pages["frequencies"]).values, offsets
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema)
 
 
 def _similarity(enough: bool, passed: bool, differing: int) -> float | None:

@@ -32,20 +32,18 @@ from neardup.errors import UsageError
 from neardup.kernels.word_table import close_pairs, measures
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
-    Method,
+    AllPairsMethod,
     Numbers,
-    OwnSearch,
+    PairFinder,
     SurveyResults,
     Surveys,
-    check_page_count,
+    key_batch,
     verdicts,
 )
 from neardup.model import Relation
-from neardup.schemas import COUNTS, KEYS, PAIRS
-from neardup.text.keywords import keyword_language, keywords, word_hashes
+from neardup.schemas import COUNTS
+from neardup.text.keywords import keyword_languages, keywords, word_hashes
 from neardup.text.sites import Survey
-from neardup.text.views import View
 
 COUNT_BITS = 24  # of a survey count: frequency in the low bits, position above
 HALF = np.uint64(32)  # bits of a survey key: page hash above, word hash below
@@ -86,7 +84,6 @@ def average_measure(survey: Survey, sample: int) -> float:
 
 ROWS = 26
 NUMBER_ROW = 27
-PAIRS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class WordTableOptions:
     )
 
 
-class WordTable(Method):
+class WordTable(AllPairsMethod):
     """Compares positions and frequencies of the words of two pages."""
 
     name = "word-table"
@@ -127,12 +124,6 @@ class WordTable(Method):
         "minimum_words": 1,
         "joining": "repository",
     }
-    default_view = View.OWN
-    paper_view = View.WHOLE
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch(exhaustive=True)
 
     @property
     def surveys(self) -> Surveys | None:
@@ -162,8 +153,7 @@ class WordTable(Method):
         return pa.record_batch([*self._tables(pages), average], schema=self.feature_schema)
 
     def _tables(self, pages: pa.RecordBatch) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
-        stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
-        return word_tables(keywords(pages["text"], [keyword_language(*each) for each in stated]))
+        return word_tables(keywords(pages["text"], keyword_languages(pages)))
 
     def _average(self, survey: Survey | None) -> float | None:
         if self.options.threshold == "printed":
@@ -178,25 +168,13 @@ class WordTable(Method):
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         """One key for all: SM has no part that two close pages must share."""
-        rows = np.flatnonzero(self.decidable(features).to_numpy(zero_copy_only=False))
-        return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
+        rows = self.decidable_rows(features)
+        return key_batch(rows, np.zeros(rows.size, np.uint64))
 
-    def search(self, features: pa.Table) -> pa.RecordBatch:
-        """All close pairs, and slight ones if the option says so."""
-        [batch] = features.combine_chunks().to_batches() or [_empty(features.schema)]
-        rows = np.flatnonzero(self.decidable(batch).to_numpy(zero_copy_only=False))
-        check_page_count(self.name, rows.size, self.options.maximum_pages)
-        pages = batch.take(pa.array(rows))
-        tables = flat_tables(pages)
-        most = self._most(pages)
-        step = max(1, PAIRS_AT_ONCE // max(1, rows.size))
-        found = [np.empty((0, 2), np.int64)]
-        for first in range(0, rows.size, step):
-            last = min(first + step, rows.size)
-            pairs = close_pairs(*tables, most, self.options.minimum_share, first, last)
-            found.append(np.column_stack(pairs))
-        left, right = rows[np.concatenate(found)].T
-        return pa.record_batch([left.copy(), right.copy()], schema=PAIRS)
+    def pair_finder(self, pages: pa.RecordBatch) -> PairFinder:
+        """Close pairs, and slight ones if the option says so."""
+        tables, most, share = flat_tables(pages), self._most(pages), self.options.minimum_share
+        return lambda first, last: close_pairs(*tables, most, share, first, last)
 
     def _most(self, pages: pa.RecordBatch) -> float:
         """The largest SM of a candidate."""
@@ -208,16 +186,14 @@ class WordTable(Method):
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
     ) -> pa.RecordBatch:
-        ours, theirs = rows.sides(left, right)
-        both = pa.Table.from_batches([ours, theirs]).combine_chunks()
-        [batch] = both.to_batches() or [_empty(ours.schema)]
-        first = np.arange(ours.num_rows)
-        s1, s2, s3, common = measures(*flat_tables(batch), first, first + ours.num_rows)
-        n, m = (pc.list_value_length(side["words"]).to_numpy() for side in (ours, theirs))
+        both, first = rows.take(np.concatenate([left, right])), np.arange(left.size)
+        s1, s2, s3, common = measures(*flat_tables(both), first, first + left.size)
+        n, m = ragged(both["words"]).sizes.reshape(2, -1)
         measured = (s1 + (s2 + s3)) / np.maximum((n + m) / 2, 1)
         share = common / np.maximum(n + m - common, 1)
         enough = np.minimum(n, m) >= self.options.minimum_words
-        average = ours["average"].to_numpy(zero_copy_only=False).astype(np.float64)
+        average = both["average"].slice(0, left.size).to_numpy(zero_copy_only=False)
+        average = average.astype(np.float64)
         relations = self.relations(measured, share, average)
         columns = (enough, measured, share, common, n, m, average)
         pairs = list(zip(*(column.tolist() for column in columns), strict=True))
@@ -341,7 +317,3 @@ def flat_tables(
     words, offsets = ragged(pages["words"])
     frequencies, positions = (ragged(pages[name]).values for name in ("frequencies", "positions"))
     return words, frequencies, positions, offsets
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema)

@@ -18,8 +18,9 @@ exist already without renaming or merging them (`join_earlier`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from neardup.kernels.grouping import connected_components
 Rows = NDArray[np.int64]
 Similarities = NDArray[np.float64]
 Closeness = Callable[[Rows, Rows], Similarities]
+Name = TypeVar("Name", bound=Hashable)
 
 APART = -1.0  # in place of the similarity of two pages that do not belong together
 
@@ -48,11 +50,25 @@ class Constraints:
     ) -> tuple[Rows, Rows, Similarities]:
         """The pairs without those that were said to be apart, and with those to be together."""
         pairs = np.column_stack([left, right])
-        stays = ~is_among(pairs, self.apart) | is_among(pairs, self.together)
+        stays = self.joined(pairs, np.ones(len(pairs), bool))
         pairs, similarity = pairs[stays], similarity[stays]
-        added = self.together[~is_among(self.together, pairs)]
+        added = self.missing(pairs)
         every = np.concatenate([pairs, added])
         return every[:, 0], every[:, 1], np.append(similarity, np.ones(len(added)))
+
+    def joined(self, pairs: Rows, joins: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which pairs join, where `joins` is the method's verdict on them."""
+        return joins & ~is_among(pairs, self.apart) | is_among(pairs, self.together)
+
+    def missing(self, pairs: Rows) -> Rows:
+        """The pairs that are to be together and are not among these."""
+        return self.together[~is_among(self.together, pairs)]
+
+    def among(self, rows: Mapping[int, int]) -> Constraints:
+        """The constraints on pairs of the pages in `rows`, by the numbers that they have there."""
+        return Constraints(
+            numbered_pairs(self.together.tolist(), rows), numbered_pairs(self.apart.tolist(), rows)
+        )
 
     def over(self, closeness: Closeness) -> Closeness:
         """`closeness`, with what people have said in place of the verdict."""
@@ -81,6 +97,12 @@ class Constraints:
 
 NO_PAIRS = np.empty((0, 2), np.int64)
 UNCONSTRAINED = Constraints(NO_PAIRS, NO_PAIRS)
+
+
+def numbered_pairs(pairs: Iterable[tuple[Name, Name]], numbers: Mapping[Name, int]) -> Rows:
+    """Pairs of pages that have a number, by their numbers, the smaller first."""
+    known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
+    return np.sort(np.array(known, np.int64).reshape(-1, 2), axis=1)
 
 
 def is_among(pairs: Rows, others: Rows) -> NDArray[np.bool_]:

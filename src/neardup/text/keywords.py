@@ -42,6 +42,12 @@ def keywords(texts: pa.Array, languages: Sequence[str], *, stem: bool = False) -
     return lists_of(rows, words.take(pa.array(order)), len(texts))
 
 
+def keyword_languages(pages: pa.RecordBatch) -> list[str]:
+    """`keyword_language` of each page."""
+    stated = zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
+    return [keyword_language(*each) for each in stated]
+
+
 def keyword_language(stated: str, script: str) -> str:
     """The language whose stop words to drop: the script knows better than what a page states."""
     if script in BY_SCRIPT and script not in ("Cyrl", "Arab", "Deva"):

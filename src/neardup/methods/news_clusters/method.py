@@ -22,6 +22,7 @@ from neardup.methods.base import (
     Numbers,
     State,
     SurveyResults,
+    key_batch,
     verdicts,
 )
 from neardup.methods.news_clusters import extractor
@@ -36,8 +37,8 @@ from neardup.methods.news_clusters.foresight import Foresight, can_foresee, fore
 from neardup.methods.news_clusters.options import NewsClustersOptions
 from neardup.methods.news_clusters.stores import Clock, NewsPage
 from neardup.model import Relation
-from neardup.schemas import ASSIGNED, KEYS
-from neardup.text.keywords import keyword_language, keywords
+from neardup.schemas import ASSIGNED
+from neardup.text.keywords import keyword_languages, keywords
 from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch, tokens_batch
 from neardup.text.views import View
@@ -91,10 +92,7 @@ class NewsClusters(Method):
         blocks = page_lines(pages)
         texts = pc.binary_join(blocks, "\n")
         titles = self._titles(pages["title"])
-        languages = [
-            keyword_language(*each)
-            for each in zip(pages["language"].to_pylist(), pages["script"].to_pylist(), strict=True)
-        ]
+        languages = keyword_languages(pages)
         fingerprints = extract(titles, blocks, self.options)
         vectors = extractor.count_words(keywords(texts, languages))
         columns = [
@@ -138,12 +136,9 @@ class NewsClusters(Method):
         )
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        enough = self.decidable(features)
-        rows = np.flatnonzero(enough.to_numpy(zero_copy_only=False))
-        lists = features["fingerprints"].filter(enough)
-        return pa.record_batch(
-            [rows[pc.list_parent_indices(lists).to_numpy()], lists.flatten()], schema=KEYS
-        )
+        rows = self.decidable_rows(features)
+        keys, offsets = ragged(features["fingerprints"].take(pa.array(rows)))
+        return key_batch(np.repeat(rows, np.diff(offsets)), keys)
 
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
