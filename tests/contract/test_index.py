@@ -13,7 +13,8 @@ import pytest
 import neardup
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, Relation, StoreError, UsageError, html_page, text_page
-from neardup.index import components
+from neardup.index.candidates import Bounds
+from neardup.index.settings import Request, settle
 from neardup.methods.registry import BUILT_IN, make_method
 from neardup.model import Source
 from neardup.schemas import FORMAT
@@ -150,14 +151,12 @@ def test_removing(index: Index) -> None:
     assert check_whole(index) == set()
 
 
-def test_expiring_goes_by_when_a_page_was_last_seen(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_expiring_goes_by_when_a_page_was_last_seen(index: Index) -> None:
     pages = samples()
     day = timedelta(days=1)
     start = datetime(2026, 1, 1, tzinfo=UTC)
     moment = [start]
-    monkeypatch.setattr("neardup.index.index.now", lambda: round(moment[0].timestamp() * 1e6))
+    index.clock = lambda: round(moment[0].timestamp() * 1e6)
     index.add_many([pages["a1"], pages["b1"]])
     moment[0] = start + 10 * day
     index.add_many([pages["a2"], pages["b1"]])  # b1 was seen once more
@@ -347,13 +346,10 @@ def test_a_store_answers_for_what_it_was_made_for(
         Index.open("memory://", "nonsense")
 
 
-def test_a_store_in_another_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"sqlite:///{tmp_path / 'x.db'}"
-    Index.open(url).close()
-    monkeypatch.setattr("neardup.index.settings.FORMAT", FORMAT + 1)
+def test_a_store_in_another_format() -> None:
     expected = f"format {FORMAT} and this neardup reads format {FORMAT + 1}"
-    with pytest.raises(StoreError, match=expected):
-        Index.open(url)
+    with Index.open("memory://") as index, pytest.raises(StoreError, match=expected):
+        settle(index.store, Request(), FORMAT + 1)
 
 
 def test_methods_that_compare_with_all_have_a_limit() -> None:
@@ -365,8 +361,8 @@ def test_methods_that_compare_with_all_have_a_limit() -> None:
         assert len(index) == 5
 
 
-def test_a_large_cluster_takes_new_members(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(components, "MOST_PAGES", 4)
+def test_a_large_cluster_takes_new_members(index: Index) -> None:
+    index.bounds = Bounds(component=4)
     copies = [
         html_page(html("ferry"), id=f"copy{n}", url=f"http://h{n}.example/") for n in range(12)
     ]
@@ -377,10 +373,9 @@ def test_a_large_cluster_takes_new_members(index: Index, monkeypatch: pytest.Mon
     check_whole(index)
 
 
-def test_hot_keys_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.index.candidates.HOT", 8)
-    monkeypatch.setattr("neardup.index.candidates.REACH", 3)
+def test_hot_keys_are_bounded() -> None:
     with Index.open("memory://") as index:
+        index.bounds = Bounds(hot=8, reach=3)
         for number in range(40):
             index.add(html_page(html("ferry"), id=f"m{number}", url=f"http://h{number}.example/"))
         assert len(groups(index)) == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, html_page
-from neardup.index import candidates, components
+from neardup.index.candidates import BOUNDS, Bounds
 from neardup.methods.minhash import Minhash
 from neardup.schemas import KEYS
 
@@ -63,9 +63,12 @@ contents = st.one_of(
 )
 
 
-def added(pages: Sequence[RawPage], method: str, cuts: Sequence[int]) -> set[frozenset[str]]:
+def added(
+    pages: Sequence[RawPage], method: str, cuts: Sequence[int], bounds: Bounds
+) -> set[frozenset[str]]:
     """The clusters when the pages come in batches that end at these cuts."""
     with Index.open("memory://", method) as index:
+        index.bounds = bounds
         for start, end in zip([0, *cuts], [*cuts, len(pages)], strict=True):
             index.add_many(pages[start:end])
         check_whole(index)
@@ -73,23 +76,17 @@ def added(pages: Sequence[RawPage], method: str, cuts: Sequence[int]) -> set[fro
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("bound", [3, components.MOST_PAGES])
+@pytest.mark.parametrize("bounds", [Bounds(hot=6, reach=3, candidates=3, component=3), BOUNDS])
 @settings(max_examples=15, deadline=None)
 @given(st.lists(contents, min_size=2, max_size=16), st.data())
 def test_any_cutting(
-    method: str, bound: int, drawn: list[tuple[object, ...]], data: st.DataObject
+    method: str, bounds: Bounds, drawn: list[tuple[object, ...]], data: st.DataObject
 ) -> None:
     pages = [make(number, *values) for number, (make, *values) in enumerate(drawn)]  # type: ignore[operator]
     cuts = data.draw(st.lists(st.integers(0, len(pages)), max_size=4).map(sorted))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(components, "MOST_PAGES", bound)
-        if bound < components.MOST_PAGES:
-            patch.setattr(candidates, "MOST_CANDIDATES", bound)
-            patch.setattr(candidates, "HOT", 2 * bound)
-            patch.setattr(candidates, "REACH", bound)
-        one_by_one = added(pages, method, range(1, len(pages)))
-        assert added(pages, method, cuts) == one_by_one
-        assert added(pages, method, []) == one_by_one
+    one_by_one = added(pages, method, range(1, len(pages)), bounds)
+    assert added(pages, method, cuts, bounds) == one_by_one
+    assert added(pages, method, [], bounds) == one_by_one
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -134,10 +131,9 @@ def test_a_copy_is_found_although_all_its_keys_are_hot(monkeypatch: pytest.Monke
         return pa.record_batch([rows, np.zeros(rows.size, np.uint64)], schema=KEYS)
 
     monkeypatch.setattr(Minhash, "keys", one_key_for_all)
-    monkeypatch.setattr(candidates, "HOT", 8)
-    monkeypatch.setattr(candidates, "REACH", 2)
     pages = [near_copy(number, family=number, edit=0) for number in range(30)]
     with Index.open("memory://", "minhash") as index:
+        index.bounds = Bounds(hot=8, reach=2)
         index.add_many(pages)
         assert len(groups(index)) == len(pages)
         check_whole(index)

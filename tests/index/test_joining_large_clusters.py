@@ -6,7 +6,7 @@ import pytest
 
 from index_checks import check_whole, groups
 from neardup import Index, html_page
-from neardup.index import components
+from neardup.index.candidates import BOUNDS, Bounds
 from sample_pages import html
 
 PAGES = 240  # more than a large cluster has, and fewer than make a key hot
@@ -21,10 +21,10 @@ def page(number: int) -> str:
     )
 
 
-@pytest.mark.parametrize("most", [5, components.MOST_PAGES])
-def test_many_pages_join_large_clusters_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(components, "MOST_PAGES", most)
+@pytest.mark.parametrize("most", [5, BOUNDS.component])
+def test_many_pages_join_large_clusters_at_once(most: int) -> None:
     with Index.open("memory://") as index:
+        index.bounds = Bounds(component=most)
         for first in range(0, PAGES, 60):
             numbers = range(first, first + 60)
             index.add_many(
@@ -36,13 +36,13 @@ def test_many_pages_join_large_clusters_at_once(monkeypatch: pytest.MonkeyPatch,
             assert check_whole(index) == {str(number) for number in range(first + 60)}
 
 
-def test_feedback_and_replaced_pages_in_a_large_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(components, "MOST_PAGES", 4)
+def test_feedback_and_replaced_pages_in_a_large_cluster() -> None:
     copies = [
         html_page(html("ferry"), id=f"copy{n}", url=f"http://h{n}.example/") for n in range(9)
     ]
     every = frozenset(copy.id for copy in copies)
     with Index.open("memory://") as index:
+        index.bounds = Bounds(component=4)
         index.add_many(copies)
         for one, other in (("copy0", "copy5"), ("copy3", "copy8")):
             index.give_feedback(one, other, duplicate=False)

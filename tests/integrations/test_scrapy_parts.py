@@ -297,7 +297,7 @@ def test_a_request_that_was_cancelled_harms_no_other(slow: SlowIndex) -> None:
         return (await kept)[0]
 
     assert asyncio.run(add_and_cancel()).of == page(0).id
-    checking._thread.shutdown()
+    checking._writer.close()
     assert slow.page(page(1).id) is None
 
 

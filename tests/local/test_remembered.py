@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.local import prior
 from neardup.local.corpus import CARRIED, Corpus, with_derived
 from neardup.local.features import Features
 from neardup.local.prior import read_features, write_pages
@@ -40,15 +39,12 @@ def corpus() -> Corpus:
 
 
 @pytest.mark.parametrize("rows_at_once", [4, 4096])
-def test_features_come_back_in_the_order_of_pages(
-    tmp_path: Path, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prior, "ROWS_AT_ONCE", rows_at_once)
+def test_features_come_back_in_the_order_of_pages(tmp_path: Path, rows_at_once: int) -> None:
     numbers = [np.array([8, 0, 5]), np.array([], np.int64), np.array([1, 7, 2, 3, 6, 4])]
     batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
     features = Features(SCHEMA, batches, numbers)
     assert features.number_lists == ["words", "shares"]
-    write_pages(tmp_path, corpus(), features)
+    write_pages(tmp_path, corpus(), features, rows_at_once=rows_at_once)
     found = list(read_features(tmp_path, SCHEMA))
     assert pa.Table.from_batches(found).to_pylist() == [row(page) for page in range(COUNT)]
     assert all(each.schema.types == SCHEMA.types for each in found)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from neardup import Index, html_page
-from neardup.index import index as index_module
 from neardup.index.answers import micros
 from neardup.index.contents import Day, Host, by_day, by_host, reasons, said_within, word_on
 from sample_pages import long_html
@@ -19,7 +19,7 @@ FIRST = datetime(2024, 2, 27, 23, 30, tzinfo=UTC)
 
 
 @pytest.fixture(params=["memory", "postgres"])
-def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+def index(request: pytest.FixtureRequest) -> Any:
     """Nine pages on three hosts over three days, across the end of a day and of a February."""
     url = "memory://"
     if request.param == "postgres":
@@ -28,7 +28,7 @@ def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> An
     with Index.open(url) as made:
         for number, topic in enumerate(["harbour", "railway", "orchard"] * 3):
             moment = FIRST + timedelta(hours=next(hours))
-            monkeypatch.setattr(index_module, "now", lambda at=moment: micros(at))
+            made.clock = partial(micros, moment)
             address = f"http://host{number % 2}.example/{number}"
             made.add(html_page(long_html(topic, edited=number > 2), id=f"p{number}", url=address))
         yield made

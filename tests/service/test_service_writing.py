@@ -14,10 +14,11 @@ import pytest
 from neardup import text_page
 from neardup.errors import StoreError
 from neardup.index import Answer, Index
+from neardup.index.writer import PAGES_TOGETHER, Writer
 from neardup.model import RawPage
 from neardup.service.logs import Metrics
 from neardup.service.problems import Problem
-from neardup.service.service import PAGES_TOGETHER, Workers, Writer
+from neardup.service.service import Workers
 
 
 class Busy:

@@ -18,6 +18,7 @@ from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.schemas import KEYS
 from neardup.spark.clusters import centred_labels
+from neardup.spark.judging import PairJudge
 from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
 
@@ -129,7 +130,8 @@ def test_the_same_clusters(
         ],
         "left long, right long, similarity double",
     )
-    rows = centred_labels(method, ["near"], features, edges, work, for_one_task=most).collect()
+    judge = PairJudge(method, features, ["near"])
+    rows = centred_labels(judge, edges, work, for_one_task=most).collect()
     found = {row["number"]: row["label"] for row in rows}
     for row, number in enumerate(numbers.tolist()):
         assert found.get(number, number) == numbers[expected[row]]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from neardup.rules import candidates as rule
 from neardup.spark import candidates
-from neardup.spark.columns import spark_schema
+from neardup.spark.columns import map_groups, spark_schema
 from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
 
@@ -67,8 +67,9 @@ def expected(rows: Rows, keys: NDArray[np.uint64]) -> dict[tuple[int, int], int]
 
 def test_pairs_of_whole_keys(spark: SparkSession) -> None:
     rows, keys = keys_with_a_hot_one()
-    by_key = candidates._sorted(frame(spark, rows, keys, PAGES), ["key"])
-    pairs = by_key.mapInArrow(candidates._pair_groups, spark_schema(candidates.SHARING))
+    paged = frame(spark, rows, keys, PAGES)
+    schema = candidates.SHARING
+    pairs = map_groups(paged, ["key"], candidates._pair_groups, schema, order=["number"])
     assert told(pairs) == expected(rows, keys)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from queue import Empty, Queue
 from threading import Thread
-from typing import Any, TextIO
+from typing import TextIO
 
 import xxhash
 from rich.console import Console
@@ -177,20 +177,10 @@ def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_jso
 
 
 def _json_line(answer: Answer) -> str:
-    return json.dumps(as_data(answer), ensure_ascii=False)
-
-
-def as_data(answer: Answer) -> dict[str, Any]:
-    if answer.refused:
-        return {"id": answer.id, "skipped": "refused", "detail": answer.refused}
-    return {
-        "id": answer.id,
-        "duplicate": answer.duplicate,
-        "of": answer.of,
-        "cluster": answer.cluster,
-        "relation": answer.relation,
-        "similarity": answer.similarity,
-    }
+    fields = (
+        {"skipped": "refused", "detail": answer.refused} if answer.refused else answer.as_data()
+    )
+    return json.dumps({"id": answer.id, **fields}, ensure_ascii=False)
 
 
 def _text_line(out: TextIO) -> Callable[[Answer], str]:

@@ -39,6 +39,16 @@ class Answer:
     known: bool = False  # the very page was in the index already
     refused: str | None = None  # why the store did not take the page: it is not in the index
 
+    def as_data(self) -> dict[str, Any]:
+        """What a program needs to act on the answer, as plain values."""
+        return {
+            "duplicate": self.duplicate,
+            "of": self.of,
+            "cluster": self.cluster,
+            "relation": None if self.relation is None else str(self.relation),
+            "similarity": self.similarity,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -149,7 +159,7 @@ def planned_answers(
     matches = []
     for number in plan.fresh:
         row = rows[number]._replace(cluster=cluster_of[number])
-        beside = {_other(edge, number) for edge in edges_of[number]}
+        beside = {edge.other(number) for edge in edges_of[number]}
         members = {each for each in beside if cluster_of[each] == row.cluster != NONE}
         matches.append(_match(method, row, members.union(group_of[number]), edges_of[number]))
     return _answers(matches, rows, features, plan.evidence)
@@ -168,7 +178,7 @@ def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -
     rows = session.pages(sorted(others.union(firsts.values())))
     matches = []
     for row in pages:
-        beside = {_other(edge, row.number) for edge in edges_of[row.number]}
+        beside = {edge.other(row.number) for edge in edges_of[row.number]}
         members = [each for each in beside if rows[each].cluster == row.cluster]
         first = firsts.get(row.cluster, row.number)
         matches.append(_match(method, row, [first, *members], edges_of[row.number]))
@@ -187,13 +197,13 @@ class _Match(NamedTuple):
 
 def _match(method: Method, row: PageRow, members: Iterable[int], edges: Sequence[Edge]) -> _Match:
     earlier = {number for number in members if number < row.number}
-    before = [edge for edge in edges if _other(edge, row.number) < row.number]
-    joined = [edge for edge in before if _other(edge, row.number) in earlier]
+    before = [edge for edge in edges if edge.other(row.number) < row.number]
+    joined = [edge for edge in before if edge.other(row.number) in earlier]
     joined = [edge for edge in joined if edge.relation in method.joins] or joined
     known = joined if earlier else before
     if known:
-        best = min(known, key=lambda edge: _closest(edge, row.number))
-        return _Match(row, bool(earlier), _other(best, row.number), best)
+        best = min(known, key=lambda edge: (-edge.closeness, edge.other(row.number)))
+        return _Match(row, bool(earlier), best.other(row.number), best)
     return _Match(row, bool(earlier), min(earlier, default=None), None)
 
 
@@ -238,14 +248,6 @@ def _answer(
         told = judged["evidence"]
     other = rows[match.other].id
     return Answer(row.id, match.duplicate, name, other, relation, similarity, json.loads(told))
-
-
-def _other(edge: Edge, number: int) -> int:
-    return edge.b if edge.a == number else edge.a
-
-
-def _closest(edge: Edge, number: int) -> tuple[float, int]:
-    return (-(1.0 if edge.similarity is None else edge.similarity), _other(edge, number))
 
 
 def _relation_of(edge: Edge, number: int) -> Relation:

@@ -27,8 +27,20 @@ from neardup.stores.session import Session
 
 Rows = NDArray[np.int64]
 
-MOST_CANDIDATES = 32  # of a page: those that share the most keys with it, then the newest
 REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many pages are looked at for one that arrives."""
+
+    hot: int = HOT  # pages that share a key before it is hot
+    reach: int = REACH  # pages that stay under a hot key: the newest
+    candidates: int = 32  # of a page: those that share the most keys with it, then the newest
+    component: int = 200  # pages of a component that is clustered anew; a larger one is large
+
+
+BOUNDS = Bounds()
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,12 @@ class Candidates:
 
 
 def candidates(
-    method: Method, session: Session, keys: Keys, arriving: Sequence[int], gone: set[int]
+    method: Method,
+    session: Session,
+    keys: Keys,
+    arriving: Sequence[int],
+    gone: set[int],
+    bounds: Bounds,
 ) -> Candidates:
     """For each page that arrives, the pages before it that share the most keys with it.
 
@@ -140,9 +157,9 @@ def candidates(
     every_key = np.concatenate([stored[:, 0], keys.keys])
     order = np.lexsort((turns, every_key))
     every_key, turns = every_key[order], turns[order]
-    first, last = _remembered(every_key, turns >= earlier.size)
+    first, last = _remembered(every_key, turns >= earlier.size, bounds)
     before, after, shared = _pairs(turns, turns >= earlier.size, first)
-    chosen = _strongest(method, pages, before, after, shared)
+    chosen = _strongest(method, pages, before, after, shared, bounds.candidates)
     ends = np.sort(np.stack([pages[before[chosen]], pages[after[chosen]]]), axis=0)
     new, stays = turns >= earlier.size, np.arange(turns.size) >= last
     numbers = pages[turns]
@@ -154,22 +171,22 @@ def candidates(
     )
 
 
-def _remembered(keys: Rows, arrives: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+def _remembered(keys: Rows, arrives: NDArray[np.bool_], bounds: Bounds) -> tuple[Rows, Rows]:
     """For each entry of a list of keys, which is in order, the first entry of its key that is
     still remembered: when its page arrives, and in the end.
 
-    When a page arrives under a key that more than `HOT` pages are remembered by, all but the
-    newest `REACH` of them are forgotten.
+    When a page arrives under a hot key, all but the newest pages under it are forgotten.
     """
     starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1)) if keys.size else keys
     counts = np.diff([*starts, keys.size])
     first = np.repeat(starts, counts)
     last = first.copy()
-    for start, count in zip(starts[counts > HOT], counts[counts > HOT], strict=True):
+    hot = counts > bounds.hot
+    for start, count in zip(starts[hot], counts[hot], strict=True):
         end, kept = start + count, start
         for entry in start + np.flatnonzero(arrives[start:end]):
-            if entry - kept > HOT:
-                kept = entry - REACH
+            if entry - kept > bounds.hot:
+                kept = entry - bounds.reach
             first[entry] = kept
         last[start:end] = kept
     return first, last
@@ -189,9 +206,11 @@ def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, 
     return before, after, shared
 
 
-def _strongest(method: Method, pages: Rows, before: Rows, after: Rows, shared: Rows) -> Rows:
-    """The pairs to judge: of each page that arrives the first `MOST_CANDIDATES`, and of those
-    that share one key only no more than the method allows.
+def _strongest(
+    method: Method, pages: Rows, before: Rows, after: Rows, shared: Rows, most: int
+) -> Rows:
+    """The pairs to judge: of each page that arrives the first `most`, and of those that share one
+    key only no more than the method allows.
     """
     chosen = np.arange(before.size)
     source = method.candidate_source
@@ -206,7 +225,7 @@ def _strongest(method: Method, pages: Rows, before: Rows, after: Rows, shared: R
     order = chosen[np.lexsort((-before[chosen], -shared[chosen], page))]
     starts = np.flatnonzero(np.diff(after[order], prepend=-1))
     rank = np.arange(order.size) - np.repeat(starts, np.diff([*starts, order.size]))
-    return np.sort(order[rank < MOST_CANDIDATES])
+    return np.sort(order[rank < most])
 
 
 def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> tuple[Rows, Rows]:

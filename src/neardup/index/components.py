@@ -17,8 +17,6 @@ from neardup.rules.clusters import UNCONSTRAINED, Constraints, numbered_pairs
 from neardup.stores.records import Edge, FeedbackRow, PageRow
 from neardup.stores.session import Session
 
-MOST_PAGES = 200  # in a component that is clustered anew; a larger one counts as large
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -29,6 +27,7 @@ class Graph:
     new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
     void: set[int]  # pages whose stored pairs do not hold any more
     constraints: Constraints  # what people have said of pairs, by page number
+    most_pages: int  # in a component that is clustered anew
 
     @cached_property
     def _new_of(self) -> dict[int, list[Edge]]:
@@ -72,12 +71,6 @@ class Component:
     edges: dict[tuple[int, int], Edge] = field(default_factory=dict)
     large: bool = False
 
-    def would_be_large(self, others: Sequence[Component]) -> bool:
-        """Whether this component is large together with others."""
-        return len(self.pages) + sum(len(each.pages) for each in others) > MOST_PAGES or any(
-            each.large for each in (self, *others)
-        )
-
     def absorb(self, other: Component) -> None:
         """Take over all that another component has."""
         self.pages |= other.pages
@@ -88,7 +81,7 @@ class Component:
 class Components:
     """The components of a graph as far as they have been explored, by page.
 
-    Each is explored by itself, up to `MOST_PAGES` pages: what it is does not depend on what else
+    Each is explored by itself, up to `most_pages` pages: what it is does not depend on what else
     is explored with it.
     """
 
@@ -133,8 +126,13 @@ class Components:
             one.absorb(other)
             self._of.update(dict.fromkeys(other.pages, one))
         one.edges[edge.a, edge.b] = edge
-        one.large |= len(one.pages) > MOST_PAGES
+        one.large |= len(one.pages) > self._graph.most_pages
         return one
+
+    def are_large(self, some: Sequence[Component]) -> bool:
+        """Whether components are large together."""
+        pages = sum(len(each.pages) for each in some)
+        return pages > self._graph.most_pages or any(each.large for each in some)
 
     def enter(self, page: int) -> Component:
         """A page that no pair connects, so far."""
@@ -142,10 +140,10 @@ class Components:
         return self._of[page]
 
 
-def in_large_clusters(session: Session, rows: Mapping[int, PageRow]) -> set[int]:
+def in_large_clusters(session: Session, rows: Mapping[int, PageRow], most_pages: int) -> set[int]:
     """The pages whose cluster alone makes their component large: it need not be explored."""
     clusters = sorted({row.cluster for row in rows.values() if row.cluster})
-    large = {row.cluster for row in session.clusters(clusters) if row.size > MOST_PAGES}
+    large = {row.cluster for row in session.clusters(clusters) if row.size > most_pages}
     return {number for number, row in rows.items() if row.cluster in large}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neardup.errors import UsageError
 from neardup.index.answers import Feedback, moment
-from neardup.index.candidates import stored_features
+from neardup.index.candidates import BOUNDS, Bounds, stored_features
 from neardup.index.contents import named_pages
 from neardup.index.groups import group_pages
 from neardup.index.names import name_clusters
@@ -13,25 +13,25 @@ from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session
 
 
-def give(
-    method: Method, session: Session, a: str, b: str, duplicate: bool, note: str, at: int
-) -> None:
+def give(method: Method, session: Session, row: FeedbackRow, bounds: Bounds = BOUNDS) -> None:
     """Keep a person's word and cluster the two pages anew."""
-    if a == b:
+    if row.a == row.b:
         raise UsageError("feedback is about two pages, not one and the same")
-    rows = named_pages(session, a, b)
-    first, second = sorted((a, b))
-    session.put_feedback(FeedbackRow(first, second, duplicate, at, note))
-    _cluster_anew(method, session, rows, at)
+    rows = named_pages(session, row.a, row.b)
+    first, second = sorted((row.a, row.b))
+    session.put_feedback(row._replace(a=first, b=second))
+    _cluster_anew(method, session, rows, row.at, bounds)
 
 
-def take_back(method: Method, session: Session, a: str, b: str, at: int) -> bool:
+def take_back(
+    method: Method, session: Session, a: str, b: str, at: int, bounds: Bounds = BOUNDS
+) -> bool:
     """Forget a person's word; False if there was none."""
     first, second = sorted((a, b))
     if not session.feedback([first, second]):
         return False
     session.drop_feedback(first, second)
-    _cluster_anew(method, session, session.known([a, b]), at)
+    _cluster_anew(method, session, session.known([a, b]), at, bounds)
     return True
 
 
@@ -43,7 +43,9 @@ def everything(session: Session) -> list[Feedback]:
     ]
 
 
-def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at: int) -> None:
+def _cluster_anew(
+    method: Method, session: Session, rows: dict[str, PageRow], at: int, bounds: Bounds
+) -> None:
     """Cluster the two pages, and all that hangs together with them."""
     features = stored_features(method, session)
     groups, others = group_pages(
@@ -54,5 +56,6 @@ def _cluster_anew(method: Method, session: Session, rows: dict[str, PageRow], at
         void=set(),
         gone=set(),
         judge=features.relations,
+        bounds=bounds,
     )
     name_clusters(session, groups, others, at).apply(session)

@@ -1,7 +1,7 @@
 """Clusters around the pages that have changed, by the same rule as in a batch run.
 
-A component of up to `MOST_PAGES` pages is clustered anew: the result is a function of its pages
-and pairs, so neither their order nor the batches they came in matter.
+A component of up to `Bounds.component` pages is clustered anew: the result is a function of its
+pages and pairs, so neither their order nor the batches they came in matter.
 
 In a large component (a mirror, a crawl trap) that would cost more with each page. There, pages
 that arrive are placed one after another, in the order of arrival: each joins the cluster of its
@@ -20,6 +20,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.index.candidates import Bounds
 from neardup.index.components import (
     Component,
     Components,
@@ -45,6 +46,7 @@ def group_pages(
     void: set[int],
     gone: set[int],
     judge: Judge,
+    bounds: Bounds,
 ) -> tuple[list[list[int]], dict[int, PageRow]]:
     """The groups that changed pages, and the pages connected with them, fall into.
 
@@ -57,8 +59,9 @@ def group_pages(
     near = {end for edge in edges for end in (edge.a, edge.b)}
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     joins = frozenset(str(relation) for relation in method.joins)
-    graph = Graph(session, joins, edges, void, stated_constraints(session, changed))
-    large = in_large_clusters(session, rows)
+    constraints = stated_constraints(session, changed)
+    graph = Graph(session, joins, edges, void, constraints, bounds.component)
+    large = in_large_clusters(session, rows, bounds.component)
     components = Components(graph, large)
     components.explore(seeds)
     grouping = _Grouping(method, session, graph, rows, judge)
@@ -97,7 +100,7 @@ class _Grouping:
             len(rows),
             ends.min(axis=1),
             ends.max(axis=1),
-            np.array([_similarity(edge.similarity) for edge in edges], np.float64),
+            np.array([edge.closeness for edge in edges], np.float64),
             lambda one, other: self.closeness(numbers[one], numbers[other]),
             same_host_group=same_host_group,
             constraints=self.graph.constraints.among(place),
@@ -113,7 +116,7 @@ class _Grouping:
         """How similar pages are, by number; `APART` where the method does not join them."""
         verdicts = self.judge(one.tolist(), other.tolist())
         near = [
-            _similarity(similarity) if relation in self.graph.joins else APART
+            APART if relation not in self.graph.joins else 1.0 if similarity is None else similarity
             for relation, similarity in verdicts
         ]
         return np.array(near, np.float64)
@@ -150,9 +153,9 @@ def _place_in_order(
     places = _LargeClusters(grouping, new, gone)
     places.judge_likely_pairs(edges_of)
     for page, edges in edges_of.items():
-        component = components.enter(page)
-        beside = list({id(c): c for c in (components[_other(e, page)] for e in edges)}.values())
-        if component.would_be_large(beside):
+        own = components.enter(page)
+        beside = list({id(c): c for c in (components[e.other(page)] for e in edges)}.values())
+        if components.are_large([own, *beside]):
             unsettled = [each for each in beside if each.pages & new - grouping.group_of.keys()]
             if unsettled:
                 grouping.cluster_anew(unsettled)
@@ -177,7 +180,7 @@ class _LargeClusters:
         """Put a page into the cluster of its closest neighbour that it fits into, or by itself."""
         refused = {self._first(other) for other in self._told_apart(page)}
         for edge in sorted(edges, key=lambda edge: _closest_first(edge, page)):
-            first = self._first(_other(edge, page))
+            first = self._first(edge.other(page))
             if first not in refused and self._fits(page, first, edge):
                 self._grouping.put(page, first)
                 return
@@ -193,7 +196,7 @@ class _LargeClusters:
         for page, edges in edges_of.items():
             if edges:
                 closest = min(edges, key=lambda edge: _closest_first(edge, page))
-                other = _other(closest, page)
+                other = closest.other(page)
                 likely[page] = likely.get(other) or self._first(other)
         self._judge([(page, first) for page, first in likely.items() if page != first])
 
@@ -247,16 +250,8 @@ class _LargeClusters:
         self._grouping.add([page])
 
 
-def _other(edge: Edge, page: int) -> int:
-    return edge.b if edge.a == page else edge.a
-
-
 def _closest_first(edge: Edge, page: int) -> tuple[float, bool, int]:
-    return -_similarity(edge.similarity), edge.relation != Relation.SAME, _other(edge, page)
-
-
-def _similarity(measured: float | None) -> float:
-    return 1.0 if measured is None else measured
+    return -edge.closeness, edge.relation != Relation.SAME, edge.other(page)
 
 
 def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:

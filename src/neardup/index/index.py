@@ -10,7 +10,7 @@ verdicts and clusters. An index may be shared by threads and by processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -31,16 +31,17 @@ from neardup.index.answers import (
     planned_answers,
     stored_answers,
 )
+from neardup.index.candidates import BOUNDS, Bounds
 from neardup.index.intake import Arrived, take_in
 from neardup.index.names import name_groups
-from neardup.index.plan import apply_plan, forget_pages, make_plan
+from neardup.index.plan import Plan, apply_plan, forget_pages, make_plan
 from neardup.index.settings import Request, settle
 from neardup.local.run import Progress, default_workers, ordered_map
 from neardup.methods.base import Method
 from neardup.methods.registry import MethodLike
 from neardup.model import Cluster, Page, RawPage, Verdict
 from neardup.pages import batches
-from neardup.stores.records import PageRow
+from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store, open_store
 
@@ -54,10 +55,21 @@ Input = RawPage | Page
 class Index:
     """What has been seen. Open one with `Index.open`; it is also a context manager."""
 
-    def __init__(self, store: Store, method: Method, *, keep_text: bool) -> None:
+    def __init__(
+        self,
+        store: Store,
+        method: Method,
+        *,
+        keep_text: bool,
+        clock: Callable[[], int] = now,
+        bounds: Bounds = BOUNDS,
+    ) -> None:
+        """`clock` tells the time in microseconds since 1970, UTC."""
         self.store = store
         self.method = method
         self.keep_text = keep_text
+        self.clock = clock
+        self.bounds = bounds
 
     @classmethod
     def open(
@@ -154,7 +166,7 @@ class Index:
 
         def work(session: Session) -> int:
             rows = list(session.known(list(ids)).values())
-            removal.remove(self.method, session, rows, now())
+            removal.remove(self.method, session, rows, self.clock(), self.bounds)
             return len(rows)
 
         return self.store.write(work)
@@ -162,10 +174,10 @@ class Index:
     def expire(self, older_than: datetime | timedelta) -> int:
         """Forget pages that were not added since that moment, or for that long."""
         if isinstance(older_than, timedelta):
-            moment = now() - round(older_than.total_seconds() * 1e6)
+            moment = self.clock() - round(older_than.total_seconds() * 1e6)
         else:
             moment = micros(older_than)
-        count = removal.expire(self.method, self.store, moment)
+        count = removal.expire(self.method, self.store, moment, self.clock, self.bounds)
         if count:
             self.store.compact()
         return count
@@ -229,14 +241,14 @@ class Index:
 
     def give_feedback(self, a: str, b: str, *, duplicate: bool, note: str = "") -> None:
         """A person's word on a pair: it overrides the method's, now and in a recheck."""
-        self.store.write(
-            lambda session: feedback.give(self.method, session, a, b, duplicate, note, now())
-        )
+        row = FeedbackRow(a, b, duplicate, self.clock(), note)
+        self.store.write(lambda session: feedback.give(self.method, session, row, self.bounds))
 
     def take_back_feedback(self, a: str, b: str) -> bool:
         """Let the method's verdict on a pair count again; False if nothing was said of it."""
+        at = self.clock()
         return self.store.write(
-            lambda session: feedback.take_back(self.method, session, a, b, now())
+            lambda session: feedback.take_back(self.method, session, a, b, at, self.bounds)
         )
 
     def feedback(self) -> list[Feedback]:
@@ -275,7 +287,7 @@ class Index:
         return take_in(pages, packed=self.keep_text)
 
     def _add(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
-        at = now()
+        at = self.clock()
         known = _sorted_out(session, arrived)
         answers = stored_answers(self.method, session, known.same)
         if known.same:
@@ -283,20 +295,24 @@ class Index:
         new = arrived.only(known.new)
         if new.pages.num_rows:
             first = session.take_numbers("page", new.pages.num_rows)
-            plan = make_plan(self.method, session, new.pages, first, at, known.replaced)
+            plan = self._plan(session, new, first, at, known)
             forget_pages(self.method, session, [row.number for row in known.replaced.values()])
             naming = apply_plan(self.method, session, plan, at, new.texts)
             answers |= planned_answers(self.method, session, plan, naming.clusters)
         return answers
+
+    def _plan(self, session: Session, new: Arrived, first: int, at: int, known: _Known) -> Plan:
+        method, replaced = self.method, known.replaced
+        return make_plan(method, session, new.pages, first, at, replaced, self.bounds)
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)
         answers = stored_answers(self.method, session, known.same)
         new = arrived.only(known.new)
         if new.pages.num_rows:
-            at = now()
+            at = self.clock()
             first = session.take_numbers("page", 0)
-            plan = make_plan(self.method, session, new.pages, first, at, known.replaced)
+            plan = self._plan(session, new, first, at, known)
             naming = name_groups(plan.groups, plan.rows, at, lambda _: NO_NUMBER)
             clusters = {page: max(name, 0) for page, name in naming.clusters.items()}
             answers |= planned_answers(self.method, session, plan, clusters)

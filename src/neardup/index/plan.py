@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from neardup.arrays import compress, compress_rows, decompress
 from neardup.index.candidates import (
     REJECTED,
+    Bounds,
     Keys,
     PageFeatures,
     all_pairs,
@@ -76,6 +77,7 @@ def make_plan(
     first: int,
     at: int,
     replaced: Mapping[str, PageRow],
+    bounds: Bounds,
 ) -> Plan:
     """What adding `pages` would change; they get the numbers from `first` on.
 
@@ -112,7 +114,7 @@ def make_plan(
         plan.state = StoredState(session)
         _decide_in_order(decides, session, plan)
     else:
-        _judge_candidates(method, session, plan, at_hand, gone)
+        _judge_candidates(method, session, plan, at_hand, gone, bounds)
     plan.groups, others = group_pages(
         method,
         session,
@@ -121,6 +123,7 @@ def make_plan(
         void=gone.union(stale),
         gone=gone,
         judge=at_hand.relations,
+        bounds=bounds,
     )
     plan.rows |= others
     return plan
@@ -235,13 +238,14 @@ def _judge_candidates(
     plan: Plan,
     at_hand: PageFeatures,
     gone: set[int],
+    bounds: Bounds,
 ) -> None:
     if is_exhaustive(method):
         stored = [row.number for row in session.pages_after(0, method.options.maximum_pages + 1)]
         outdated = gone.union(plan.stale)
         left, right = all_pairs(method, [n for n in stored if n not in outdated], plan.numbers)
     else:
-        pairs = candidates(method, session, plan.keys, [*plan.stale, *plan.fresh], gone)
+        pairs = candidates(method, session, plan.keys, [*plan.stale, *plan.fresh], gone, bounds)
         left, right = pairs.left, pairs.right
         plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
     if left.size:

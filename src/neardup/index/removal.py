@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from neardup.arrays import decompress
-from neardup.index.answers import now
-from neardup.index.candidates import stored_features
+from neardup.index.candidates import BOUNDS, Bounds, stored_features
 from neardup.index.groups import group_pages
 from neardup.index.names import name_clusters
 from neardup.index.plan import forget_pages
@@ -22,14 +21,16 @@ from neardup.stores.store import Store
 PAGES_AT_ONCE = 1_000
 
 
-def expire(method: Method, store: Store, moment: int) -> int:
+def expire(
+    method: Method, store: Store, moment: int, clock: Callable[[], int], bounds: Bounds = BOUNDS
+) -> int:
     """Forget pages that were last added before a moment, some at a time; gives how many."""
     count = 0
     while True:
 
         def work(session: Session) -> int:
             rows = list(session.pages(session.not_seen_since(moment, PAGES_AT_ONCE)).values())
-            _take_out(method, session, rows, now())
+            _take_out(method, session, rows, clock(), bounds)
             return len(rows)
 
         found = store.write(work)
@@ -41,17 +42,21 @@ def expire(method: Method, store: Store, moment: int) -> int:
     return count
 
 
-def remove(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
+def remove(
+    method: Method, session: Session, rows: Sequence[PageRow], at: int, bounds: Bounds = BOUNDS
+) -> None:
     """Forget pages.
 
     A state that goes by the order of pages cannot take one out: it may name the page once more,
     and then a page that stayed beside it is meant. `expire` makes such a state anew.
     """
     if rows:
-        _take_out(method, session, rows, at)
+        _take_out(method, session, rows, at, bounds)
 
 
-def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int) -> None:
+def _take_out(
+    method: Method, session: Session, rows: Sequence[PageRow], at: int, bounds: Bounds
+) -> None:
     """Forget pages; those that hung together through them are clustered anew."""
     gone = {row.number for row in rows}
     bridges = _bridges(method, session, gone)
@@ -65,6 +70,7 @@ def _take_out(method: Method, session: Session, rows: Sequence[PageRow], at: int
         void=gone,
         gone=gone,
         judge=features.relations,
+        bounds=bounds,
     )
     if assigner(method) is not None:
         _leave_aliases(session, rows, gone)

@@ -42,8 +42,11 @@ class Settings:
         return make_method(self.method, self.options, view=self.view, stored=True)
 
 
-def settle(store: Store, asked: Request) -> Settings:
-    """The settings of the store; those asked for if it is new, or else an error if they differ."""
+def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
+    """The settings of the store; those asked for if it is new, or else an error if they differ.
+
+    `current` is the format of this version.
+    """
     stored = store.read(_stored)
     if stored is None:
         method = make_method(
@@ -55,14 +58,14 @@ def settle(store: Store, asked: Request) -> Settings:
                 "what is together: set joining=components"
             )
         new = Settings(
-            FORMAT,
+            current,
             reference(method),
             dataclasses.asdict(method.options),
             asked.keep_text is not False,
             str(method.view),
         )
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
-    _check(store.url, stored, asked)
+    _check(store.url, stored, asked, current)
     return stored
 
 
@@ -87,15 +90,15 @@ def keep_upgraded(session: Session, method: Method) -> None:
         session.keep_setting(name, json.dumps(value, sort_keys=True))
 
 
-def _check(url: str, stored: Settings, asked: Request) -> None:
-    can_upgrade = stored.keep_text and stored.format < FORMAT
-    if stored.format != FORMAT and not (asked.upgrade and can_upgrade):
+def _check(url: str, stored: Settings, asked: Request, current: int) -> None:
+    can_upgrade = stored.keep_text and stored.format < current
+    if stored.format != current and not (asked.upgrade and can_upgrade):
         advice = "use the neardup that wrote it, or add the pages to a new store"
         if can_upgrade:
             advice = f"upgrade it with `neardup recheck --store {url}`, from the text that it keeps"
         raise StoreError(
-            f"{url} was written in format {stored.format} and this neardup reads format {FORMAT}: "
-            f"{advice}"
+            f"{url} was written in format {stored.format} and this neardup reads format "
+            f"{current}: {advice}"
         )
     method = stored.make_method()
     wanted = method if asked.method is None else make_method(asked.method)

@@ -122,6 +122,8 @@ def _map(path: Path) -> mmap.mmap:
 
 # Surveys
 
+Count = Callable[[pa.RecordBatch], pa.RecordBatch]  # keys and counts of some pages
+
 
 class CountedSurveys:
     """The surveys of a run, and the counts behind them, for results and stores to remember."""
@@ -139,45 +141,41 @@ def survey(
     First what sites repeat, if the view asks for it; then what the method counts over the text that
     the view leaves. `earlier` are counts that are added to each.
     """
-    surveyed, counts = SurveyResults(), {}
-    if (site_counts := method.site_counts) is not None:
-        counts["sites"] = _count(
-            "survey", corpus, site_counts.count, method, run, earlier.get("sites", ())
-        )
-        surveyed = surveyed._replace(sites=_survey(corpus, counts["sites"]))
-    if (surveys := method.surveys) is not None:
-        counts["corpus"] = _count(
-            "corpus-survey" if counts else "survey",
-            corpus,
-            lambda pages: surveys.survey(method.viewed(pages, surveyed)),
-            method,
-            run,
-            earlier.get("corpus", ()),
-        )
-        surveyed = surveyed._replace(corpus=_survey(corpus, counts["corpus"]))
-    return CountedSurveys(surveyed, counts)
+    counts: dict[str, Parts] = {}
+
+    def add_up(name: str, count: Count) -> Survey:
+        stage = "corpus-survey" if counts else "survey"
+        counts[name] = _count(stage, corpus, count, method, run, earlier.get(name, ()))
+        return Survey.from_counts(len(corpus), counts[name].each())
+
+    return CountedSurveys(_surveyed(method, add_up), counts)
 
 
 def survey_batch(method: Method, pages: pa.RecordBatch) -> SurveyResults:
     """The surveys of a batch that is all there is."""
+
+    def add_up(_: str, count: Count) -> Survey:
+        return Survey.from_counts(pages.num_rows, [add_counts([count(pages)])])
+
+    return _surveyed(method, add_up)
+
+
+def _surveyed(method: Method, add_up: Callable[[str, Count], Survey]) -> SurveyResults:
+    """What the method needs counted, added up over all pages by `add_up`."""
     surveyed = SurveyResults()
     if (site_counts := method.site_counts) is not None:
-        sums = add_counts([site_counts.count(pages)])
-        surveyed = surveyed._replace(sites=Survey.from_counts(pages.num_rows, [sums]))
+        surveyed = surveyed._replace(sites=add_up("sites", site_counts.count))
     if (surveys := method.surveys) is not None:
-        sums = add_counts([surveys.survey(method.viewed(pages, surveyed))])
-        surveyed = surveyed._replace(corpus=Survey.from_counts(pages.num_rows, [sums]))
+        viewed = surveyed
+        corpus = add_up("corpus", lambda pages: surveys.survey(method.viewed(pages, viewed)))
+        surveyed = surveyed._replace(corpus=corpus)
     return surveyed
-
-
-def _survey(corpus: Corpus, sums: Parts) -> Survey:
-    return Survey.from_counts(len(corpus), sums.each())
 
 
 def _count(
     name: str,
     corpus: Corpus,
-    count: Callable[[pa.RecordBatch], pa.RecordBatch],
+    count: Count,
     method: Method,
     run: Run,
     earlier: Iterable[pa.RecordBatch],

@@ -196,13 +196,15 @@ def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
             writer.write_batch(batch)
 
 
-def write_pages(folder: Path, corpus: Corpus, features: Features) -> None:
+def write_pages(
+    folder: Path, corpus: Corpus, features: Features, *, rows_at_once: int = ROWS_AT_ONCE
+) -> None:
     """Remember every page of a run, with its features."""
     options = {"use_dictionary": REPEATED, "compression": "zstd"}
     schema = _page_schema(features)
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
-        for start, taken in _features_in_order(features):
-            here = slice(start, start + ROWS_AT_ONCE)
+        for start, taken in _features_in_order(features, rows_at_once):
+            here = slice(start, start + rows_at_once)
             columns = {
                 "id": corpus.ids[here],
                 **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
@@ -235,14 +237,16 @@ def _page_schema(features: Features) -> pa.Schema:
     )
 
 
-def _features_in_order(features: Features) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The features of ROWS_AT_ONCE pages after another, and the number of the first.
+def _features_in_order(
+    features: Features, rows_at_once: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The features of `rows_at_once` pages after another, and the number of the first.
 
     As many as memory allows are taken together: the pages of each may be in all parts.
     """
-    together = -(-features.rows_within(TAKEN_BYTES) // ROWS_AT_ONCE) * ROWS_AT_ONCE
+    together = -(-features.rows_within(TAKEN_BYTES) // rows_at_once) * rows_at_once
     numbers = np.arange(len(features))
     for first in range(0, len(features), together):
         taken = features.take(numbers[first : first + together])
-        for start in range(0, taken.num_rows, ROWS_AT_ONCE):
-            yield first + start, taken[start : start + ROWS_AT_ONCE]
+        for start in range(0, taken.num_rows, rows_at_once):
+            yield first + start, taken[start : start + rows_at_once]

@@ -210,12 +210,14 @@ LARGEST = 2**28  # bytes of a batch that is written at once: Arrow's strings hol
 NOTHING = np.empty(0, np.uint8)
 
 
-def json_lines(batch: pa.RecordBatch, ready: tuple[str, ...] = ()) -> Iterator[memoryview]:
+def json_lines(
+    batch: pa.RecordBatch, ready: tuple[str, ...] = (), *, largest: int = LARGEST
+) -> Iterator[memoryview]:
     """Each row as `json.dumps(row, ensure_ascii=False)` writes it, and a line end.
 
     The columns named in `ready` are JSON already and go in as they are.
     """
-    step = max(batch.num_rows * LARGEST // max(batch.nbytes, LARGEST), 1)
+    step = max(batch.num_rows * largest // max(batch.nbytes, largest), 1)
     for start in range(0, batch.num_rows, step):
         yield _lines(batch.slice(start, step), ready)
 

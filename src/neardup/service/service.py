@@ -1,9 +1,6 @@
 """What all routes share: the running service, the rights of callers, and the threads that work.
 
-Nothing may hold up the event loop, so a few threads read and one thread writes. A store has one
-writer at a time, and a commit costs the same for one page as for many: pages that arrive while the
-writer is busy are written together. A thousand clients that add one page each wait for a few
-commits, not for a thousand.
+Nothing may hold up the event loop, so a few threads read and one thread writes (`index.writer`).
 """
 
 from __future__ import annotations
@@ -12,16 +9,15 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from neardup.index import Answer, Index
+from neardup.index.writer import Writer
 from neardup.model import RawPage
 from neardup.service.logs import Metrics
 from neardup.service.problems import Problem, busy, problem_responses
@@ -31,8 +27,6 @@ from neardup.service.tokens import Access, Tokens
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-PAGES_TOGETHER = 256
-BYTES_TOGETHER = 16 * 1024**2
 SOON = 2.0  # seconds
 
 
@@ -174,96 +168,3 @@ class Workers:
                 return False
             time.sleep(0.02)
         return True
-
-
-@dataclass
-class Job:
-    """Pages to add, or other work that writes."""
-
-    pages: list[RawPage] = field(default_factory=list)
-    work: Callable[[], Any] | None = None
-    done: Future[Any] = field(default_factory=Future)
-
-    @property
-    def size(self) -> int:
-        return sum(len(page.body) for page in self.pages)
-
-
-class Writer:
-    """Runs jobs in the order they arrive; `on_written` gets the number of pages per commit."""
-
-    def __init__(self, index: Index, on_written: Callable[[int], None]) -> None:
-        self._index = index
-        self._on_written = on_written
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()  # None: the end
-        self._over: list[Job | None] = []  # taken from the queue but not started
-        self._thread = Thread(target=self._run, name="neardup-writer", daemon=True)
-        self._thread.start()
-
-    def add(self, pages: list[RawPage]) -> Future[list[Answer]]:
-        """Add pages; the answers come once the pages are in the store."""
-        return self._put(Job(pages))
-
-    def do(self, work: Callable[[], Result]) -> Future[Result]:
-        return self._put(Job(work=work))
-
-    def close(self) -> None:
-        """Finish all jobs, then stop."""
-        self._jobs.put(None)
-        self._thread.join()
-
-    def _put(self, job: Job) -> Future[Any]:
-        self._jobs.put(job)
-        return job.done
-
-    def _run(self) -> None:
-        while (job := self._over.pop() if self._over else self._jobs.get()) is not None:
-            if not job.done.set_running_or_notify_cancel():
-                continue
-            if job.work is not None:
-                _settle(job, job.work)
-            else:
-                self._add(self._gather(job))
-
-    def _gather(self, first: Job) -> list[Job]:
-        """Jobs to write together; the first one that does not fit waits for the next turn."""
-        group, ids = [first], {page.id for page in first.pages}
-        count, size = len(first.pages), first.size
-        while count < PAGES_TOGETHER and size < BYTES_TOGETHER:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            own = {page.id for page in job.pages} if job else set()
-            # The same page twice in one commit would get a single answer.
-            if not job or job.work or ids & own or count + len(job.pages) > PAGES_TOGETHER:
-                self._over.append(job)
-                break
-            if job.done.set_running_or_notify_cancel():
-                group.append(job)
-                ids |= own
-                count, size = count + len(job.pages), size + job.size
-        return group
-
-    def _add(self, group: list[Job]) -> None:
-        """Add all pages of a group in one commit; if that fails, each job on its own."""
-        pages = [page for job in group for page in job.pages]
-        try:
-            answers = iter(self._index.add_many(pages))
-        except BaseException as error:
-            if len(group) == 1:
-                group[0].done.set_exception(error)
-            else:
-                for job in group:
-                    self._add([job])
-            return
-        self._on_written(len(pages))
-        for job in group:
-            job.done.set_result([next(answers) for _ in job.pages])
-
-
-def _settle(job: Job, work: Callable[[], Any]) -> None:
-    try:
-        job.done.set_result(work())
-    except BaseException as error:
-        job.done.set_exception(error)

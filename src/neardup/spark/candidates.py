@@ -14,7 +14,7 @@ pairs that turn up beside those that share a key are pairs the method names all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from pyspark.sql import functions as f
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
-from neardup.spark.columns import from_spark, new_groups, spark_schema, unsigned_order, whole_groups
+from neardup.spark.columns import from_spark, map_batches, map_groups, new_groups, unsigned_order
 from neardup.spark.session import Work
 
 RANGE = 1 << 20  # page numbers in a range
@@ -35,7 +35,6 @@ SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.
 TOLD = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
 
 Rows = NDArray[np.int64]
-Batches = Iterable[pa.RecordBatch]
 
 
 def pairs_by_keys(
@@ -48,7 +47,7 @@ def pairs_by_keys(
     if source.decisive:
         return _with_first(keys).distinct()
     if count <= range_size:
-        sharing = _sorted(keys, ["key"]).mapInArrow(_pair_groups, spark_schema(SHARING))
+        sharing = map_groups(keys, ["key"], _pair_groups, SHARING, order=["number"])
     else:
         sharing = _over_ranges(keys, work)
     added = sharing.groupBy("left", "right").agg(f.sum("shared").alias("shared"))
@@ -60,14 +59,13 @@ def pairs_by_keys(
 def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     """key, range and number of every key of every page."""
 
-    def keys(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            found = method.keys(features_of(method, batch["features"]))
-            numbers = batch["number"].to_numpy()[found["row"].to_numpy()]
-            key = found["key"].to_numpy().view(np.int64)
-            yield pa.record_batch([key, numbers // range_size, numbers], schema=KEYED)
+    def keys(batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = method.keys(features_of(method, batch["features"]))
+        numbers = batch["number"].to_numpy()[rows["row"].to_numpy()]
+        key = rows["key"].to_numpy().view(np.int64)
+        return pa.record_batch([key, numbers // range_size, numbers], schema=KEYED)
 
-    return features.select("number", "features").mapInArrow(keys, spark_schema(KEYED))
+    return map_batches(features.select("number", "features"), keys, KEYED)
 
 
 def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
@@ -75,15 +73,9 @@ def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
     return from_spark(pa.RecordBatch.from_struct_array(column), method.feature_schema)
 
 
-def _sorted(rows: DataFrame, by: list[str]) -> DataFrame:
-    """Each group in one task, in the order of page numbers."""
-    return rows.repartition(*by).sortWithinPartitions(*by, "number")
-
-
-def _pair_groups(batches: Batches) -> Iterator[pa.RecordBatch]:
-    for table in whole_groups(batches, ["key"]):
-        numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
-        yield _sharing(*pairs_sharing_keys(numbers, keys))
+def _pair_groups(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
+    yield _sharing(*pairs_sharing_keys(numbers, keys))
 
 
 def _sharing(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
@@ -100,29 +92,28 @@ def _with_first(keys: DataFrame) -> DataFrame:
 
 def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     """As `_pair_groups`, with the rows of a key cut by ranges of page numbers."""
-    told = _sorted(keys, ["key", "range"]).mapInArrow(_within_ranges, spark_schema(TOLD))
+    told = map_groups(keys, ["key", "range"], _within_ranges, TOLD, order=["number"])
     told = work.keep(told, "told")
     within = told.where("left is not null").select(*SHARING.names)
     members = told.where("left is null").select("key", "number", "speaks", "hot")
-    across = _sorted(members, ["key"]).mapInArrow(_across_ranges, spark_schema(SHARING))
+    across = map_groups(members, ["key"], _across_ranges, SHARING, order=["number"])
     return within.unionByName(across)
 
 
-def _within_ranges(batches: Batches) -> Iterator[pa.RecordBatch]:
+def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
-    for table in whole_groups(batches, ["key", "range"]):
-        key, number = table["key"].to_numpy(), table["number"].to_numpy()
-        new = new_groups(table, ["key", "range"])
-        starts = np.flatnonzero(new)
-        sizes = np.diff(np.append(starts, new.size))
-        group = np.cumsum(new) - 1
-        place = np.arange(new.size) - starts[group]
-        left_over = sizes[group] - place  # pages from here to the end of the group
-        large = sizes[group] > HOT
-        silent = large & (left_over > REACH)
-        yield _told_pairs(*_next_few(group, number, silent))
-        edge = ~silent | (place < REACH)
-        yield _told_members(key[edge], number[edge], ~silent[edge], large[edge])
+    key, number = table["key"].to_numpy(), table["number"].to_numpy()
+    new = new_groups(table, ["key", "range"])
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.append(starts, new.size))
+    group = np.cumsum(new) - 1
+    place = np.arange(new.size) - starts[group]
+    left_over = sizes[group] - place  # pages from here to the end of the group
+    large = sizes[group] > HOT
+    silent = large & (left_over > REACH)
+    yield _told_pairs(*_next_few(group, number, silent))
+    edge = ~silent | (place < REACH)
+    yield _told_members(key[edge], number[edge], ~silent[edge], large[edge])
 
 
 def _told_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
@@ -137,18 +128,17 @@ def _told_members(
     return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=TOLD)
 
 
-def _across_ranges(batches: Batches) -> Iterator[pa.RecordBatch]:
+def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs that no range has told."""
-    for table in whole_groups(batches, ["key"]):
-        key, number = table["key"].to_numpy(), table["number"].to_numpy()
-        new = new_groups(table, ["key"])
-        starts, group = np.flatnonzero(new), np.cumsum(new) - 1
-        sizes = np.diff(np.append(starts, new.size))
-        known_hot = table["hot"].to_numpy()
-        hot = (np.logical_or.reduceat(known_hot, starts) | (sizes > HOT))[group]
-        speaks = hot & table["speaks"].to_numpy()
-        yield _sharing(*_next_few(group, number, speaks))
-        yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
+    key, number = table["key"].to_numpy(), table["number"].to_numpy()
+    new = new_groups(table, ["key"])
+    starts, group = np.flatnonzero(new), np.cumsum(new) - 1
+    sizes = np.diff(np.append(starts, new.size))
+    known_hot = table["hot"].to_numpy()
+    hot = (np.logical_or.reduceat(known_hot, starts) | (sizes > HOT))[group]
+    speaks = hot & table["speaks"].to_numpy()
+    yield _sharing(*_next_few(group, number, speaks))
+    yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
 
 def _next_few(group: Rows, number: Rows, speaks: NDArray[np.bool_]) -> tuple[Rows, Rows, Rows]:
@@ -167,13 +157,12 @@ def without_most_single_key_pairs(pairs: DataFrame, most: int) -> DataFrame:
     """As `rules.candidates.without_most_single_key_pairs`."""
     ordered = pa.schema([*SHARING, ("turn", pa.int64())])
 
-    def with_turn(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            turn = chance_order(batch["left"].to_numpy(), batch["right"].to_numpy())
-            yield pa.record_batch([*batch.columns, unsigned_order(turn)], schema=ordered)
+    def with_turn(batch: pa.RecordBatch) -> pa.RecordBatch:
+        turn = chance_order(batch["left"].to_numpy(), batch["right"].to_numpy())
+        return pa.record_batch([*batch.columns, unsigned_order(turn)], schema=ordered)
 
     single = f.col("shared") == 1
-    turns = pairs.mapInArrow(with_turn, spark_schema(ordered))
+    turns = map_batches(pairs, with_turn, ordered)
     for side in ("left", "right"):
         rank = f.row_number().over(Window.partitionBy(side, single).orderBy("turn"))
         turns = turns.withColumn(f"{side}_rank", rank)
@@ -192,13 +181,13 @@ def searched_pairs(
     _check_size(method, features)
     cells = _cells(keys_of(method, features, range_size=1), block)
     pages = cells.join(features.select("number", "features"), "number")
-    by_cell = pages.repartition(*CELL).sortWithinPartitions(*CELL)
-
-    def propose(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_groups(batches, CELL, block):
-            yield _named_pairs(method, searches, table)
-
-    return by_cell.mapInArrow(propose, spark_schema(PAIRS)).distinct()
+    return map_groups(
+        pages,
+        CELL,
+        lambda table: [_named_pairs(method, searches, table)],
+        PAIRS,
+        rows_at_once=block,
+    ).distinct()
 
 
 def _check_size(method: Method, features: DataFrame) -> None:

@@ -11,7 +11,7 @@ centre.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,9 @@ from neardup.rules.candidates import REACH
 from neardup.rules.clusters import APART, Closeness, centred_clusters, mixed_numbers
 from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS
 from neardup.spark.candidates import features_of
-from neardup.spark.columns import spark_schema, unsigned_order, whole_groups
+from neardup.spark.columns import map_batches, map_groups, renamed, unsigned_order
 from neardup.spark.components import component_labels
-from neardup.spark.judging import BRIEF, joined, judge_or_recall
+from neardup.spark.judging import BRIEF, PairJudge
 from neardup.spark.session import Work
 
 NAMED = pa.schema([("number", pa.int64()), ("target", pa.string())])
@@ -69,16 +69,11 @@ def _originals_first(pages: DataFrame, verdicts: DataFrame) -> DataFrame:
     """As `keeping._original`, with the same arithmetic."""
     sides = verdicts.select("left", "right", f.coalesce("similarity", f.lit(0.0)).alias("near"))
     for side in ("left", "right"):
-        names = {"number": side, "label": f"{side}_label", "length": f"{side}_length"}
-        sides = sides.join(pages.select(*(f.col(a).alias(b) for a, b in names.items())), side)
+        names = {side: "number", f"{side}_label": "label", f"{side}_length": "length"}
+        sides = sides.join(renamed(pages, **names), side)
     sides = sides.where("left_label = right_label")
     there, back = (
-        sides.select(
-            f.col(one).alias("number"),
-            f.col(f"{one}_length").alias("length"),
-            f.col(f"{other}_length").alias("other"),
-            "near",
-        )
+        renamed(sides, number=one, length=f"{one}_length", other=f"{other}_length", near="near")
         for one, other in (("left", "right"), ("right", "left"))
     )
     adds_little = (
@@ -117,7 +112,7 @@ def _named_by_others(pages: DataFrame) -> DataFrame:
     by_target = ["label", "canonical_url"]
     shared = linked.groupBy(*by_target).count().where("count > 1").drop("count")
     members = linked.join(shared, by_target)
-    own = members.select("number", "url").mapInArrow(_named, spark_schema(NAMED))
+    own = map_batches(members.select("number", "url"), _named, NAMED)
     members = members.join(own, "number").withColumn("own", f.expr("target = canonical_url"))
     voters = members.where("not own").groupBy(*by_target).agg(f.count("*").alias("votes"))
     return members.where("own").join(voters, by_target).select("number", "votes")
@@ -126,20 +121,17 @@ def _named_by_others(pages: DataFrame) -> DataFrame:
 def _by_votes(pages: DataFrame) -> DataFrame:
     """The page whose URL most members name as canonical, then the shortest URL."""
     votes = pages.where("canonical_url != ''").groupBy("label", "canonical_url").count()
-    votes = votes.select("label", f.col("canonical_url").alias("target"), "count")
-    targets = (
-        pages.where("url != ''").select("number", "url").mapInArrow(_named, spark_schema(NAMED))
-    )
+    votes = renamed(votes, label="label", target="canonical_url", count="count")
+    targets = map_batches(pages.where("url != ''").select("number", "url"), _named, NAMED)
     voted = pages.join(targets, "number", "left").join(votes, ["label", "target"], "left")
     wins = f.when(f.col("url") == "", -1).otherwise(f.coalesce("count", f.lit(0)))
     length = f.least(f.length("url"), f.lit(999_999))
     return voted.withColumn("order", -wins * 1e6 + length)
 
 
-def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        targets = pa.array([canonicalise(url) for url in batch["url"].to_pylist()], pa.string())
-        yield pa.record_batch([batch["number"], targets], schema=NAMED)
+def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
+    targets = pa.array([canonicalise(url) for url in batch["url"].to_pylist()], pa.string())
+    return pa.record_batch([batch["number"], targets], schema=NAMED)
 
 
 MIXED = pa.schema([("number", pa.int64()), ("mixed", pa.int64())])
@@ -147,14 +139,7 @@ CloseRows = Callable[[DataFrame], DataFrame]  # of pairs: those that are close, 
 OF_CENTRE = float("inf")  # how near a centre is to itself
 
 
-def take_one_cluster(
-    method: Method,
-    relations: Sequence[str],
-    features: DataFrame,
-    edges: DataFrame,
-    work: Work,
-    name: str,
-) -> DataFrame:
+def take_one_cluster(judge: PairJudge, edges: DataFrame, work: Work, name: str) -> DataFrame:
     """number and label of the pages of one cluster of each component.
 
     `edges` has left, right, similarity and the component's label.
@@ -165,12 +150,12 @@ def take_one_cluster(
     members = work.keep(members.join(centres, "label"), f"{name}-members")
 
     def closeness(pairs: DataFrame) -> DataFrame:
-        known = edges.withColumn("relation", f.lit(relations[0])).select(*BRIEF)
-        verdicts = judge_or_recall(method, features, pairs, known)
-        return joined(verdicts, relations).select("left", "right", "similarity")
+        known = edges.withColumn("relation", f.lit(judge.relations[0])).select(*BRIEF)
+        verdicts = judge.judge_or_recall(pairs, known)
+        return judge.joining(verdicts).select("left", "right", "similarity")
 
     near = work.keep(_near_centre(members, closeness), f"{name}-near")
-    rivals = _rivals(near, features, closeness)
+    rivals = _rivals(near, judge.features, closeness)
     stays = work.keep(near.join(rivals, "number", "left_anti"), f"{name}-stays")
     taken = work.keep(_without_closer_outside(stays, ends), f"{name}-taken")
     smallest = taken.groupBy("centre").agg(f.min("number").alias("label"))
@@ -179,39 +164,29 @@ def take_one_cluster(
 
 def _both_ways(edges: DataFrame) -> DataFrame:
     """Every pair seen from either page."""
-    there = edges.select(
-        "label", f.col("left").alias("number"), f.col("right").alias("other"), "similarity"
-    )
-    back = edges.select(
-        "label", f.col("right").alias("number"), f.col("left").alias("other"), "similarity"
-    )
+    there = renamed(edges, label="label", number="left", other="right", similarity="similarity")
+    back = renamed(edges, label="label", number="right", other="left", similarity="similarity")
     return there.unionByName(back)
 
 
 def _centres(ends: DataFrame) -> DataFrame:
     """label and centre of each component: most neighbours, then the smallest mixed number."""
     degrees = ends.groupBy("label", "number").agg(f.count("*").alias("degree"))
-    mixed = degrees.select("number").mapInArrow(_mixed, spark_schema(MIXED))
+    mixed = map_batches(degrees.select("number"), _mixed, MIXED)
     order = f.struct(-f.col("degree"), f.col("mixed"))
     best = f.min_by("number", order).alias("centre")
     return degrees.join(mixed, "number").groupBy("label").agg(best)
 
 
-def _mixed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        mixed = unsigned_order(mixed_numbers(batch["number"].to_numpy()))
-        yield pa.record_batch([batch["number"], mixed], schema=MIXED)
+def _mixed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    mixed = unsigned_order(mixed_numbers(batch["number"].to_numpy()))
+    return pa.record_batch([batch["number"], mixed], schema=MIXED)
 
 
 def _near_centre(members: DataFrame, closeness: CloseRows) -> DataFrame:
     """number, centre and near of the members that are close to their centre."""
-    others = members.where("number != centre")
-    asked = others.select(f.col("number").alias("left"), f.col("centre").alias("right"))
-    close = closeness(asked).select(
-        f.col("left").alias("number"),
-        f.col("right").alias("centre"),
-        f.col("similarity").alias("near"),
-    )
+    pairs = renamed(members.where("number != centre"), left="number", right="centre")
+    close = renamed(closeness(pairs), number="left", centre="right", near="similarity")
     centres = members.where("number = centre").select("number", "centre")
     return close.unionByName(centres.withColumn("near", f.lit(OF_CENTRE)))
 
@@ -224,14 +199,13 @@ def _rivals(near: DataFrame, features: DataFrame, closeness: CloseRows) -> DataF
     order, by_host = f.struct(-f.col("near"), f.col("number")), ["centre", "same_host_group"]
     nearest = alike.groupBy(*by_host).agg(f.min_by("number", order).alias("right"))
     pairs = alike.join(nearest, by_host).where("number != right")
-    pairs = pairs.select(f.col("number").alias("left"), "right")
-    apart = pairs.join(closeness(pairs), ["left", "right"], "left_anti")
-    return apart.select(f.col("left").alias("number"))
+    pairs = renamed(pairs, left="number", right="right")
+    return renamed(pairs.join(closeness(pairs), ["left", "right"], "left_anti"), number="left")
 
 
 def _without_closer_outside(stays: DataFrame, ends: DataFrame) -> DataFrame:
     """The members that have no neighbour outside the cluster closer than its centre."""
-    inside = stays.select(f.col("number").alias("other"))
+    inside = renamed(stays, other="number")
     outside = ends.join(stays.select("number", "near"), "number").join(inside, "other", "left_anti")
     drawn = outside.where(f.col("similarity") > f.col("near")).select("number").distinct()
     return stays.join(drawn, "number", "left_anti")
@@ -244,13 +218,7 @@ Rows = NDArray[np.int64]
 
 
 def centred_labels(
-    method: Method,
-    relations: Sequence[str],
-    features: DataFrame,
-    edges: DataFrame,
-    work: Work,
-    *,
-    for_one_task: int = FOR_ONE_TASK,
+    judge: PairJudge, edges: DataFrame, work: Work, *, for_one_task: int = FOR_ONE_TASK
 ) -> DataFrame:
     """number and label of the pages in `edges` (left, right, similarity) that are in a cluster."""
     edges = work.keep(edges.select("left", "right", "similarity"), "edges")
@@ -265,45 +233,42 @@ def centred_labels(
             break
         few = labelled.join(large, "label", "left_anti")
         many = labelled.join(large, "label", "left_semi")
-        cluster = take_one_cluster(method, relations, features, many, work, name)
+        cluster = take_one_cluster(judge, many, work, name)
         taken.append(cluster)
         left_over = many
         for side in ("left", "right"):
-            gone = cluster.select(f.col("number").alias(side))
-            left_over = left_over.join(gone, side, "left_anti")
+            left_over = left_over.join(renamed(cluster, **{side: "number"}), side, "left_anti")
         rest = few.unionByName(left_over).select("left", "right", "similarity")
         edges = work.keep(rest, f"{name}-rest")
-    found = _in_tasks(method, relations, features, labelled, components, sizes)
+    labels = _in_tasks(judge, labelled, components, sizes)
     for cluster in taken:
-        found = found.unionByName(cluster.select("number", "label"))
-    return found
+        labels = labels.unionByName(cluster.select("number", "label"))
+    return labels
 
 
 def _in_tasks(
-    method: Method,
-    relations: Sequence[str],
-    features: DataFrame,
-    edges: DataFrame,
-    components: DataFrame,
-    sizes: DataFrame,
+    judge: PairJudge, edges: DataFrame, components: DataFrame, sizes: DataFrame
 ) -> DataFrame:
     """The clusters of components that are small enough for a task each."""
     pairs = edges.groupBy("label").agg(f.count("*").alias("pairs"))
     every_pair = f.col("pages") * (f.col("pages") - 1) / 2
     open_ones = sizes.join(pairs, "label").withColumn("open", f.col("pairs") < every_pair)
     members = components.join(open_ones.select("label", "open"), "label")
-    described = members.join(features.select("number", "features", "same_host_group"), "number")
+    columns = judge.features.select("number", "features", "same_host_group")
+    described = members.join(columns, "number")
     # Only where a pair is not verified yet may features be needed.
     needed = f.when(f.col("open"), f.col("features"))
     pages = described.select("label", "number", "same_host_group", needed.alias("features"))
     rows = pages.unionByName(edges, allowMissingColumns=True)
-    by_component = rows.repartition("label").sortWithinPartitions("label", "number")
-
-    def split(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in whole_groups(batches, ["label"], ROWS_AT_ONCE):
-            yield _split(method, relations, table)
-
-    return by_component.mapInArrow(split, spark_schema(LABELLED))
+    method, relations = judge.method, judge.relations
+    return map_groups(
+        rows,
+        ["label"],
+        lambda table: [_split(method, relations, table)],
+        LABELLED,
+        order=["number"],
+        rows_at_once=ROWS_AT_ONCE,
+    )
 
 
 def _split(method: Method, relations: Sequence[str], table: pa.Table) -> pa.RecordBatch:
@@ -354,12 +319,8 @@ def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closen
         left = np.arange(one.size)
         rows = FeatureRows.of(*taken)
         verdicts = method.judge(rows, left, left + one.size, evidence=False)
-        near = pc.is_in(verdicts["relation"], pa.array(relations))
-        return np.where(
-            booleans(near),
-            verdicts["similarity"].to_numpy(zero_copy_only=False),
-            APART,
-        )
+        joins = booleans(pc.is_in(verdicts["relation"], pa.array(relations)))
+        return np.where(joins, verdicts["similarity"].to_numpy(zero_copy_only=False), APART)
 
     return closeness
 
@@ -373,10 +334,8 @@ class Clustered:
 
 
 def cluster_pages(
-    method: Method,
-    relations: Sequence[str],
+    judge: PairJudge,
     pages: DataFrame,
-    features: DataFrame,
     verdicts: DataFrame,
     keep: str,
     work: Work,
@@ -386,16 +345,16 @@ def cluster_pages(
 
     `earlier` has number, label and kept of pages that stand in a cluster already.
     """
-    edges = joined(verdicts, relations).select("left", "right", "similarity")
+    edges = judge.joining(verdicts).select("left", "right", "similarity")
     known = None
     if earlier is not None:
-        known = join_earlier(method, relations, features, edges, verdicts, earlier, work)
+        known = join_earlier(judge, edges, verdicts, earlier, work)
         for side in ("left", "right"):
-            edges = edges.join(known.select(f.col("number").alias(side)), side, "left_anti")
-    if method.joining is Joining.COMPONENTS:
+            edges = edges.join(renamed(known, **{side: "number"}), side, "left_anti")
+    if judge.method.joining is Joining.COMPONENTS:
         labels = component_labels(work.keep(edges, "edges"), work, "components")
     else:
-        labels = centred_labels(method, relations, features, edges, work)
+        labels = centred_labels(judge, edges, work)
     if known is not None:
         labels = labels.select("number", "label").unionByName(known)
     alone = f.coalesce("label", "number").alias("label")
@@ -403,32 +362,24 @@ def cluster_pages(
         "number", alone, "length", "time", "observed", "url", "canonical_url"
     )
     kept = work.keep(kept_pages(keep, work.keep(labelled, "labelled"), verdicts), "kept")
-    members = kept.where("number != kept")
-    asked = members.select(f.col("number").alias("left"), f.col("kept").alias("right"))
-    to_kept = judge_or_recall(method, features, asked, verdicts)
-    told = to_kept.select(f.col("left").alias("number"), "relation", "similarity")
-    return Clustered(kept, work.keep(told, "to-kept"))
+    members = renamed(kept.where("number != kept"), left="number", right="kept")
+    to_kept = judge.judge_or_recall(members, verdicts)
+    to_kept = renamed(to_kept, number="left", relation="relation", similarity="similarity")
+    return Clustered(kept, work.keep(to_kept, "to-kept"))
 
 
 def join_earlier(
-    method: Method,
-    relations: Sequence[str],
-    features: DataFrame,
-    edges: DataFrame,
-    verdicts: DataFrame,
-    earlier: DataFrame,
-    work: Work,
+    judge: PairJudge, edges: DataFrame, verdicts: DataFrame, earlier: DataFrame, work: Work
 ) -> DataFrame:
     """number and label of the earlier pages and of each new page that belongs to one of theirs.
 
-    As `clusters.growing.join_earlier`: the most similar earlier page names the cluster, and the new
+    As `rules.clusters.join_earlier`: the most similar earlier page names the cluster, and the new
     page must be close to what that cluster keeps.
     """
     old = earlier.select("number", f.lit(True).alias("old"))
     sides = edges
     for side in ("left", "right"):
-        named = old.select(f.col("number").alias(side), f.col("old").alias(f"old_{side}"))
-        sides = sides.join(named, side, "left")
+        sides = sides.join(renamed(old, **{side: "number", f"old_{side}": "old"}), side, "left")
     is_old = {side: f.col(f"old_{side}").isNotNull() for side in ("left", "right")}
     mixed = sides.where(is_old["left"] != is_old["right"]).select(
         f.when(is_old["left"], f.col("right")).otherwise(f.col("left")).alias("page"),
@@ -438,8 +389,8 @@ def join_earlier(
     order = f.struct(-f.col("similarity"), f.col("number"))
     best = mixed.groupBy("page").agg(f.min_by("number", order).alias("number"))
     drawn = work.keep(best.join(earlier, "number").select("page", "label", "kept"), "drawn")
-    asked = drawn.select(f.col("page").alias("left"), f.col("kept").alias("right"))
-    close = joined(judge_or_recall(method, features, asked, verdicts), relations)
-    fits = close.where("similarity >= 0").select(f.col("left").alias("page"))
-    new = drawn.join(fits, "page", "left_semi").select(f.col("page").alias("number"), "label")
+    pairs = renamed(drawn, left="page", right="kept")
+    close = judge.joining(judge.judge_or_recall(pairs, verdicts))
+    fits = renamed(close.where("similarity >= 0"), page="left")
+    new = renamed(drawn.join(fits, "page", "left_semi"), number="page", label="label")
     return work.keep(earlier.select("number", "label").unionByName(new), "known")

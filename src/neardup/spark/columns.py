@@ -1,4 +1,4 @@
-"""Columns that Spark can carry, and the sorted rows of a shuffle in whole groups.
+"""Columns that Spark can carry, and steps over the batches and groups of its rows.
 
 Spark knows no unsigned numbers, and takes lists number by number. So unsigned numbers travel as
 signed ones of the same bits, and lists of numbers as byte strings. What comes back from Spark is
@@ -7,11 +7,13 @@ made what it was by the schema it had.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -105,8 +107,47 @@ def _restored(column: pa.Array, kind: pa.DataType) -> pa.Array:
 ROWS_AT_ONCE = 500_000  # about
 
 
+def renamed(rows: DataFrame, **columns: str) -> DataFrame:
+    """Some columns under other names: `renamed(pages, left="number")`."""
+    return rows.select(*(f.col(old).alias(new) for new, old in columns.items()))
+
+
+def map_batches(
+    rows: DataFrame, step: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
+) -> DataFrame:
+    """What `step` makes of each batch of rows, in tasks."""
+
+    def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from map(step, batches)
+
+    return rows.mapInArrow(steps, spark_schema(schema))
+
+
+def map_groups(
+    rows: DataFrame,
+    by: list[str],
+    step: Callable[[pa.Table], Iterable[pa.RecordBatch]],
+    schema: pa.Schema,
+    *,
+    order: Sequence[str] = (),
+    rows_at_once: int = ROWS_AT_ONCE,
+) -> DataFrame:
+    """What `step` makes of the groups of equal numbers in the columns `by`.
+
+    A group is in one task, its rows in the `order` of other columns; a step gets whole groups, many
+    at a time where they are small.
+    """
+
+    def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in whole_groups(batches, by, rows_at_once):
+            yield from step(table)
+
+    in_groups = rows.repartition(*by).sortWithinPartitions(*by, *order)
+    return in_groups.mapInArrow(steps, spark_schema(schema))
+
+
 def whole_groups(
-    batches: Iterable[pa.RecordBatch], by: list[str], rows_at_once: int = ROWS_AT_ONCE
+    batches: Iterable[pa.RecordBatch], by: list[str], rows_at_once: int
 ) -> Iterator[pa.Table]:
     """The rows of sorted batches, so many at a time, and never a part of a group.
 

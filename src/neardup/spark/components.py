@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.kernels.grouping import connected_components
-from neardup.spark.columns import spark_schema
+from neardup.spark.columns import renamed, spark_schema
 from neardup.spark.session import Work
 
 IN_ONE_TASK = 4_000_000  # pairs, of 16 bytes
@@ -70,7 +70,7 @@ def _stars(held: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 def _large_star(edges: DataFrame) -> DataFrame:
     """Every page's larger neighbours, with the smallest of all its neighbours and itself."""
-    turned = edges.select(f.col("right").alias("left"), f.col("left").alias("right"))
+    turned = renamed(edges, left="right", right="left")
     least = edges.unionByName(turned).groupBy("left").agg(f.min("right").alias("least"))
     smallest = f.least("least", "left").alias("left")
     return edges.join(least, "left").select(smallest, "right").distinct()
@@ -79,10 +79,8 @@ def _large_star(edges: DataFrame) -> DataFrame:
 def _small_star(edges: DataFrame) -> DataFrame:
     """Every page and its smaller neighbours, with the smallest of these."""
     least = edges.groupBy("right").agg(f.min("left").alias("least"))
-    others = edges.join(least, "right").where("left != least")
-    others = others.select(f.col("least").alias("left"), f.col("left").alias("right"))
-    own = least.select(f.col("least").alias("left"), "right")
-    return own.unionByName(others).distinct()
+    others = renamed(edges.join(least, "right").where("left != least"), left="least", right="left")
+    return renamed(least, left="least", right="right").unionByName(others).distinct()
 
 
 def _are_stars(edges: DataFrame) -> bool:
@@ -94,6 +92,6 @@ def _are_stars(edges: DataFrame) -> bool:
 
 
 def _labels(stars: DataFrame) -> DataFrame:
-    leaves = stars.select(f.col("right").alias("number"), f.col("left").alias("label"))
-    centres = stars.select(f.col("left").alias("number"), f.col("left").alias("label"))
+    leaves = renamed(stars, number="right", label="left")
+    centres = renamed(stars, number="left", label="left")
     return leaves.unionByName(centres.distinct())

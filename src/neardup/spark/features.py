@@ -18,17 +18,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.types import StructType
 
 from neardup.local.prior import survey_files
-from neardup.methods.base import (
-    NOTHING_SURVEYED,
-    Method,
-    SurveyResults,
-    Surveys,
-)
+from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
 from neardup.schemas import COUNTS, PAGES
-from neardup.spark.columns import carried_schema, from_spark, spark_schema, to_spark, whole_groups
+from neardup.spark.columns import (
+    carried_schema,
+    from_spark,
+    map_batches,
+    map_groups,
+    spark_schema,
+    to_spark,
+)
 from neardup.spark.identity import Identified
 from neardup.spark.session import Work
 from neardup.text.sites import Survey, add_counts
@@ -37,8 +38,6 @@ BUCKET_BITS = 12
 COUNTS_AT_ONCE = 2_000_000  # that a task holds before it packs them
 PACKED = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("counts", pa.binary())])
 COUNTED = carried_schema(COUNTS)
-
-Batches = Iterable[pa.RecordBatch]
 
 
 def survey_pages(
@@ -50,7 +49,7 @@ def survey_pages(
 ) -> DataFrame:
     """`PACKED`: the counts of all pages, each bucket once; `earlier` are added to them."""
 
-    def survey(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def survey(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         for batch in batches:
             held.append(count(pages_of(batch)))
@@ -62,8 +61,11 @@ def survey_pages(
     counted = pages.mapInArrow(survey, spark_schema(PACKED))
     if earlier is not None:
         counted = counted.unionByName(earlier)
-    by_bucket = counted.repartition("bucket").sortWithinPartitions("bucket")
-    added = by_bucket.mapInArrow(_add_buckets, spark_schema(PACKED))
+
+    def add_buckets(table: pa.Table) -> Iterator[pa.RecordBatch]:
+        yield packed(add_counts([unpacked(table)]))
+
+    added = map_groups(counted, ["bucket"], add_buckets, PACKED, rows_at_once=1)
     return work.keep(added, f"result/remembered/{folder}")
 
 
@@ -72,20 +74,14 @@ def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
     return from_spark(batch.select(PAGES.names), PAGES)
 
 
-def _add_buckets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    for table in whole_groups(batches, ["bucket"], 1):
-        yield packed(add_counts([unpacked(table)]))
-
-
 def counted_more_than_once(counts: DataFrame) -> DataFrame:
     """`PACKED` without the counts of 1, which nobody asks for."""
 
-    def several(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            counted = unpacked(pa.Table.from_batches([batch]))
-            yield packed(add_counts([counted.filter(pa.array(counted["count"].to_numpy() > 1))]))
+    def several(batch: pa.RecordBatch) -> pa.RecordBatch:
+        counted = unpacked(batch)
+        return packed(add_counts([counted.filter(pa.array(counted["count"].to_numpy() > 1))]))
 
-    return counts.mapInArrow(several, spark_schema(PACKED))
+    return map_batches(counts, several, PACKED)
 
 
 def number_of_counts(counts: DataFrame) -> int:
@@ -100,12 +96,7 @@ def whole_survey(counts: DataFrame, pages: int) -> Survey:
 
 def as_rows(counts: DataFrame) -> DataFrame:
     """key and count, a row each."""
-
-    def rows(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield to_spark(unpacked(pa.Table.from_batches([batch])))
-
-    return counts.mapInArrow(rows, spark_schema(COUNTED))
+    return map_batches(counts, lambda batch: to_spark(unpacked(batch)), COUNTED)
 
 
 def packed(counts: pa.RecordBatch) -> pa.RecordBatch:
@@ -127,7 +118,7 @@ def _bytes(
     return pa.Array.from_buffers(pa.binary(), places.size - 1, [None, offsets, data])
 
 
-def unpacked(table: pa.Table) -> pa.RecordBatch:
+def unpacked(table: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
     """Counts of several rows; a key may come more than once."""
     keys, counts = (b"".join(table[name].to_pylist()) for name in ("keys", "counts"))
     columns = [np.frombuffer(keys, np.uint64), np.frombuffer(counts, np.int64)]
@@ -136,6 +127,7 @@ def unpacked(table: pa.Table) -> pa.RecordBatch:
 
 BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
 CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
+VIEWED = pa.schema([("place", pa.int64()), *carried_schema(PAGES)])
 LOOKUPS = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
 
@@ -161,6 +153,10 @@ class Counting:
     lookups: Callable[[pa.RecordBatch], NDArray[np.uint64]]
 
 
+SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]
+WithCounts = Callable[[SurveyStep, pa.Schema], DataFrame]  # takes a step that needs a survey
+
+
 def describe(
     method: Method,
     records: DataFrame,
@@ -174,7 +170,8 @@ def describe(
     """number, features, decidable and same_host_group of every page, in the work folder."""
     pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
     pages = pages.select("place", *PAGES.names)
-    described = _described(method, pages, found.count, work, earlier_counts, broadcast_counts)
+    surveyor = Surveyor(found.count, work, earlier_counts, broadcast_counts)
+    described = _described(method, pages, surveyor)
     with work.stages("features") as stage:
         numbers = found.pages.where("place is not null").select("place", "number")
         numbered = described.join(numbers, "place").drop("place")
@@ -185,66 +182,42 @@ def describe(
     return kept
 
 
-def _described(
-    method: Method,
-    pages: DataFrame,
-    total: int,
-    work: Work,
-    earlier: Mapping[str, DataFrame],
-    broadcast_counts: int,
-) -> DataFrame:
+def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFrame:
     """The features of pages, after what has to be counted first: what sites repeat, and what the
     method counts over the text that its view leaves."""
-    features = spark_schema(features_schema(method))
+    schema = features_schema(method)
     files = {name: Path(file).stem for name, file in survey_files(method).items()}
+    sites, surveys = method.site_counts, method.surveys
 
     def step(batch: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         return _feature_rows(method, batch, method.describe(pages_of(batch), surveyed))
 
-    def surveyed_pages(counting: Counting, read: DataFrame) -> DataFrame:
-        with work.stages("survey") as stage:
-            known = earlier.get(counting.folder)
-            counts = survey_pages(counting.count, read, work, known, counting.folder)
-            stage.advance(total)
-        return counts
-
-    sites, surveys = method.site_counts, method.surveys
     if sites is None and surveys is None:
-        return pages.mapInArrow(_each(lambda batch: step(batch, NOTHING_SURVEYED)), features)
+        return map_batches(pages, lambda batch: step(batch, NOTHING_SURVEYED), schema)
     if sites is not None:
-        counting = Counting(files["sites"], sites.count, sites.lookups)
-        counts = surveyed_pages(counting, pages)
+        known = surveyor.count(Counting(files["sites"], sites.count, sites.lookups), pages)
         if surveys is None:
-            known = _with_counts(counting, pages, counts, total, work, broadcast_counts)
-            return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), features)
-        known = _with_counts(counting, pages, counts, total, work, broadcast_counts)
-        pages = work.keep(
-            known(lambda batch, survey: _viewed(method, batch, survey), pages.schema), "viewed"
-        )
+            return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), schema)
+        viewed = known(lambda batch, survey: _viewed(method, batch, survey), VIEWED)
+        pages = surveyor.work.keep(viewed, "viewed")
     assert surveys is not None
-    count = surveys.survey if sites is not None else _survey_of_view(method, surveys)
+    describe_viewed = method.describe if sites is None else method.features
+
+    def count(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return surveys.survey(batch if sites else method.viewed(batch, NOTHING_SURVEYED))
+
+    def features(batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
+        described = describe_viewed(pages_of(batch), SurveyResults(corpus=survey))
+        return _feature_rows(method, batch, described)
+
     counting = Counting(files["corpus"], count, lambda batch: count(batch)["key"].to_numpy())
-    known = _with_counts(
-        counting, pages, surveyed_pages(counting, pages), total, work, broadcast_counts
-    )
-    if sites is None:
-        return known(lambda batch, survey: step(batch, SurveyResults(corpus=survey)), features)
-    return known(
-        lambda batch, survey: _feature_rows(
-            method, batch, method.features(pages_of(batch), SurveyResults(corpus=survey))
-        ),
-        features,
-    )
-
-
-def _survey_of_view(method: Method, surveys: Surveys) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    return lambda pages: surveys.survey(method.viewed(pages, NOTHING_SURVEYED))
+    return surveyor.count(counting, pages)(features, schema)
 
 
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
     """The same pages with only the lines of the view."""
     viewed = to_spark(method.viewed(pages_of(batch), SurveyResults(sites=survey)))
-    return pa.record_batch([batch["place"], *viewed.columns], names=["place", *PAGES.names])
+    return pa.record_batch([batch["place"], *viewed.columns], schema=VIEWED)
 
 
 def _feature_rows(
@@ -260,36 +233,31 @@ def _feature_rows(
     return pa.record_batch(columns, schema=features_schema(method))
 
 
-def _each(
-    step: Callable[[pa.RecordBatch], pa.RecordBatch],
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def steps(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield step(batch)
+@dataclass(frozen=True)
+class Surveyor:
+    """Counts over all pages, and brings the counts to the steps that need them."""
 
-    return steps
+    pages: int
+    work: Work
+    earlier: Mapping[str, DataFrame]  # counts of an earlier run, by folder
+    broadcast_counts: int
 
-
-SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]
-
-
-def _with_counts(
-    counting: Counting,
-    pages: DataFrame,
-    counts: DataFrame,
-    total: int,
-    work: Work,
-    broadcast_counts: int,
-) -> Callable[[SurveyStep, StructType], DataFrame]:
-    """How to take a step that needs a survey: with all counts above 1 in every task where they are
-    few, otherwise chunk by chunk of pages, each with the counts of the keys it looks up."""
-    several = counted_more_than_once(counts)
-    if number_of_counts(several) <= broadcast_counts:
-        survey = work.spark.sparkContext.broadcast(whole_survey(several, total))
-        return lambda step, schema: pages.mapInArrow(
-            _each(lambda batch: step(batch, survey.value)), schema
+    def count(self, counting: Counting, pages: DataFrame) -> WithCounts:
+        """Count, and tell how to take a step with the counts: with all those above 1 in every task
+        where they are few, otherwise chunk by chunk of pages, each with the counts of the keys it
+        looks up."""
+        with self.work.stages("survey") as stage:
+            known = self.earlier.get(counting.folder)
+            counts = survey_pages(counting.count, pages, self.work, known, counting.folder)
+            stage.advance(self.pages)
+        several, total = counted_more_than_once(counts), self.pages
+        if number_of_counts(several) > self.broadcast_counts:
+            rows = as_rows(several)
+            return lambda step, schema: _by_chunks(counting, pages, rows, total, step, schema)
+        survey = self.work.spark.sparkContext.broadcast(whole_survey(several, total))
+        return lambda step, schema: map_batches(
+            pages, lambda batch: step(batch, survey.value), schema
         )
-    return lambda step, schema: _by_chunks(counting, pages, as_rows(several), total, step, schema)
 
 
 def _by_chunks(
@@ -298,9 +266,9 @@ def _by_chunks(
     several: DataFrame,
     total: int,
     step: SurveyStep,
-    schema: StructType,
+    schema: pa.Schema,
 ) -> DataFrame:
-    def lookups(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def lookups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             chunks = batch["place"].to_numpy() >> CHUNK_BITS
             for chunk in np.unique(chunks):
@@ -319,4 +287,4 @@ def _by_chunks(
     answers = pages.mapInArrow(lookups, spark_schema(LOOKUPS)).distinct().join(several, "key")
     chunk = f.shiftright(f.col("place"), CHUNK_BITS).alias("chunk")
     chunks = pages.select(chunk, "place", *PAGES.names).groupBy("chunk")
-    return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(take_step, schema)
+    return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(take_step, spark_schema(schema))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,46 +15,55 @@ from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import PAIRS, VERDICTS
 from neardup.spark.candidates import features_of
-from neardup.spark.columns import spark_schema
+from neardup.spark.columns import map_batches, renamed
 
 JUDGED = pa.schema([*PAIRS, *VERDICTS])
 BRIEF = ["left", "right", "relation", "similarity"]
 
 
-def judge_pairs(method: Method, features: DataFrame, pairs: DataFrame) -> DataFrame:
-    """`JUDGED`: what the left page of each pair is to the right one."""
+@dataclass(frozen=True)
+class PairJudge:
+    """Judges pairs of page numbers, from the features of all pages."""
 
-    def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    method: Method
+    features: DataFrame
+    relations: Sequence[str]  # the verdicts that bring pages together
+
+    def judge(self, pairs: DataFrame) -> DataFrame:
+        """`JUDGED`: what the left page of each pair is to the right one."""
+        method = self.method
+
+        def judge(batch: pa.RecordBatch) -> pa.RecordBatch:
             sides = [features_of(method, batch[name]) for name in ("ours", "theirs")]
             left = np.arange(batch.num_rows)
             verdicts = method.judge(FeatureRows.of(*sides), left, left + batch.num_rows)
             columns = [batch["left"], batch["right"], *verdicts.columns]
-            yield pa.record_batch(columns, schema=JUDGED)
+            return pa.record_batch(columns, schema=JUDGED)
 
-    ours = features.select(f.col("number").alias("left"), f.col("features").alias("ours"))
-    theirs = features.select(f.col("number").alias("right"), f.col("features").alias("theirs"))
-    both = pairs.select("left", "right").join(ours, "left").join(theirs, "right")
-    return both.mapInArrow(judge, spark_schema(JUDGED))
+        ours = renamed(self.features, left="number", ours="features")
+        theirs = renamed(self.features, right="number", theirs="features")
+        both = pairs.select("left", "right").join(ours, "left").join(theirs, "right")
+        return map_batches(both, judge, JUDGED)
 
+    def judge_or_recall(self, pairs: DataFrame, known: DataFrame) -> DataFrame:
+        """`BRIEF` for pairs in any order of their two pages; those in `known` have their verdict.
 
-def judge_or_recall(
-    method: Method, features: DataFrame, pairs: DataFrame, known: DataFrame
-) -> DataFrame:
-    """`BRIEF` for pairs in any order of their two pages; those in `known` have their verdict.
+        A verdict turned round is the verdict on the pair turned round, so one of the two is enough.
+        """
+        turned = known.select(
+            f.col("right").alias("left"),
+            f.col("left").alias("right"),
+            _reversed(f.col("relation")).alias("relation"),
+            "similarity",
+        )
+        either = known.select(*BRIEF).unionByName(turned)
+        recalled = pairs.select("left", "right").join(either, ["left", "right"])
+        rest = pairs.select("left", "right").join(either, ["left", "right"], "left_anti")
+        return recalled.unionByName(self.judge(rest).select(*BRIEF))
 
-    A verdict turned round is the verdict on the pair turned round, so one of the two is enough.
-    """
-    turned = known.select(
-        f.col("right").alias("left"),
-        f.col("left").alias("right"),
-        _reversed(f.col("relation")).alias("relation"),
-        "similarity",
-    )
-    either = known.select(*BRIEF).unionByName(turned)
-    recalled = pairs.select("left", "right").join(either, ["left", "right"])
-    rest = pairs.select("left", "right").join(either, ["left", "right"], "left_anti")
-    return recalled.unionByName(judge_pairs(method, features, rest).select(*BRIEF))
+    def joining(self, verdicts: DataFrame) -> DataFrame:
+        """The verdicts that bring pages together."""
+        return verdicts.where(f.col("relation").isin(*self.relations))
 
 
 def _reversed(relation: Column) -> Column:
@@ -62,8 +72,3 @@ def _reversed(relation: Column) -> Column:
         if each.reverse != each:
             turned = f.when(relation == str(each), str(each.reverse)).otherwise(turned)
     return turned
-
-
-def joined(verdicts: DataFrame, relations: Sequence[str]) -> DataFrame:
-    """The verdicts that bring pages together."""
-    return verdicts.where(f.col("relation").isin(*relations))

@@ -27,7 +27,7 @@ from neardup.spark.candidates import pairs_by_keys, searched_pairs
 from neardup.spark.clusters import cluster_pages
 from neardup.spark.features import BROADCAST_COUNTS, describe
 from neardup.spark.identity import Identified, number_pages, settle_identities, without_earlier
-from neardup.spark.judging import judge_pairs
+from neardup.spark.judging import PairJudge
 from neardup.spark.prior import Earlier, check_earlier, with_known
 from neardup.spark.reading import parse_inputs
 from neardup.spark.session import (
@@ -75,7 +75,6 @@ def dedup(
             "a cluster cannot share out: use --engine local, or --set joining=components"
         )
     keep = keep_policy(keep, by_rule=False)
-    relations = joining_relations(chosen, contained=contained)
     stages = Stages(progress or Silent())
 
     with spark_session(master, partitions) as spark:
@@ -101,12 +100,11 @@ def dedup(
             )
             with stages("candidates"):
                 pairs = work.keep(_candidates(chosen, features, found, work), "pairs")
+            judge = PairJudge(chosen, features, joining_relations(chosen, contained=contained))
             with stages("judge"):
-                verdicts = _judge(chosen, features, pairs, found, earlier, old, work)
+                verdicts = _judge(judge, pairs, found, earlier, old, work)
             with stages("cluster"):
-                clustered = cluster_pages(
-                    chosen, relations, found.pages, features, verdicts, keep, work, old
-                )
+                clustered = cluster_pages(judge, found.pages, verdicts, keep, work, old)
             with stages("write"):
                 write_tables(found, features, verdicts, clustered, work)
                 settings = settings_of(chosen, preset, keep, contained)
@@ -154,8 +152,7 @@ def _candidates(method: Method, features: DataFrame, found: Identified, work: Wo
 
 
 def _judge(
-    method: Method,
-    features: DataFrame,
+    judge: PairJudge,
     pairs: DataFrame,
     found: Identified,
     earlier: Earlier | None,
@@ -167,8 +164,8 @@ def _judge(
     if earlier is not None and old is not None:
         known = work.keep(earlier.verdicts(found.pages), "known-verdicts")
         pairs = with_known(pairs, old, known)
-    verdicts = judge_pairs(method, features, pairs)
-    if searcher(method) is not None:
+    verdicts = judge.judge(pairs)
+    if searcher(judge.method) is not None:
         # A filter may let pairs through that fail; which ones depends on what it sees at once.
         verdicts = verdicts.where(f"relation != '{Relation.DIFFERENT}'")
     return work.keep(verdicts if known is None else verdicts.unionByName(known), "verdicts")

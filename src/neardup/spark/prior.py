@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 from neardup.errors import InputError
 from neardup.local.prior import check_format, check_method, survey_files
 from neardup.methods.base import Method
+from neardup.spark.columns import renamed
 from neardup.spark.identity import with_numbers
 from neardup.spark.judging import JUDGED
 from neardup.spark.session import Storage, Work
@@ -42,7 +43,7 @@ class Earlier:
 
     def features(self, pages: DataFrame) -> DataFrame:
         """Its features by the numbers of this run; `pages` has all ids with their numbers."""
-        numbers = self.pages.select("id", f.col("number").alias("old")).join(
+        numbers = renamed(self.pages, id="id", old="number").join(
             pages.select("id", "number"), "id"
         )
         features = self.read("remembered/features").withColumnRenamed("number", "old")
@@ -51,22 +52,18 @@ class Earlier:
 
     def clusters(self, pages: DataFrame) -> DataFrame:
         """number, label and kept of its pages, by the numbers of this run."""
-        numbers = pages.select("id", "number")
         clusters = self.read("clusters.parquet").select(
             "id", "cluster", f.coalesce("duplicate_of", "id").alias("kept_id")
         )
         for name, column in (("id", "number"), ("cluster", "label"), ("kept_id", "kept")):
-            named = numbers.select(f.col("id").alias(name), f.col("number").alias(column))
-            clusters = clusters.join(named, name)
+            clusters = clusters.join(renamed(pages, **{name: "id", column: "number"}), name)
         return clusters.select("number", "label", "kept")
 
     def verdicts(self, pages: DataFrame) -> DataFrame:
         """`JUDGED`: every pair it has judged, by the numbers of this run."""
         rows = self.read("pairs.parquet").unionByName(self.read("rejected.parquet"))
-        numbers = pages.select("id", "number")
         for name, column in (("a", "left"), ("b", "right")):
-            named = numbers.select(f.col("id").alias(name), f.col("number").alias(column))
-            rows = rows.join(named, name)
+            rows = rows.join(renamed(pages, **{name: "id", column: "number"}), name)
         return rows.select(*JUDGED.names)
 
 

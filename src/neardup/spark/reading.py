@@ -27,7 +27,7 @@ from neardup.pages.formats import FORMATS, format_of_name
 from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files, place_of
 from neardup.pages.parquet import read_parquet
 from neardup.pages.readers import Reading
-from neardup.spark.columns import spark_schema
+from neardup.spark.columns import map_batches, spark_schema
 from neardup.spark.records import RECORDS, as_records, placed, with_repeated_pages
 from neardup.spark.session import Work
 
@@ -83,7 +83,7 @@ def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
 
 def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
     cores = work.spark.sparkContext.defaultParallelism
-    pieces = files.repartition(4 * cores).mapInArrow(_cut, files.schema)
+    pieces = map_batches(files.repartition(4 * cores), _cut, PIECES)
     one_page = [name for name, each in FORMATS.items() if each.is_one_page]
     small = f.col("format").isin(IGNORED, *one_page)
     weight = f.sum(f.when(small, 1 / FILES_OF_A_TASK).otherwise(1)).alias("tasks")
@@ -134,11 +134,10 @@ class _Held(LocalPlace):
         return io.BytesIO(self._content)
 
 
-def _cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _cut(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Files as they are, but Parquet by some row groups."""
-    for batch in batches:
-        pieces = [piece for row in batch.to_pylist() for piece in _pieces(Piece(**row))]
-        yield pa.RecordBatch.from_pylist([asdict(piece) for piece in pieces], PIECES)
+    pieces = [piece for row in batch.to_pylist() for piece in _pieces(Piece(**row))]
+    return pa.RecordBatch.from_pylist([asdict(piece) for piece in pieces], PIECES)
 
 
 def _pieces(file: Piece) -> list[Piece]:

@@ -13,6 +13,7 @@ from neardup.local import result
 from neardup.model import Relation
 from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
 from neardup.spark.clusters import Clustered
+from neardup.spark.columns import renamed
 from neardup.spark.identity import Identified
 from neardup.spark.session import Work
 
@@ -47,11 +48,9 @@ def _column(field: pa.Field) -> Column:
 
 
 def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> DataFrame:
-    ids = pages.select("number", "id")
     rows = pages.select("number", "id", "url").join(clustered.pages, "number")
     for number, name in (("label", "cluster"), ("kept", "kept_id")):
-        names = ids.select(f.col("number").alias(number), f.col("id").alias(name))
-        rows = rows.join(names, number)
+        rows = rows.join(renamed(pages, **{number: "number", name: "id"}), number)
     rows = rows.join(clustered.to_kept, "number", "left")
     rows = rows.join(features.select("number", "decidable"), "number")
     is_kept = f.col("kept") == f.col("number")
@@ -68,10 +67,8 @@ def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> Da
 
 
 def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
-    ids = pages.select("number", "id")
     for number, name in (("left", "a"), ("right", "b")):
-        names = ids.select(f.col("number").alias(number), f.col("id").alias(name))
-        verdicts = verdicts.join(names, number)
+        verdicts = verdicts.join(renamed(pages, **{number: "number", name: "id"}), number)
     return verdicts
 
 

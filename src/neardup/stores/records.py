@@ -32,6 +32,15 @@ class Edge(NamedTuple):
     relation: str
     similarity: float | None
 
+    def other(self, page: int) -> int:
+        """The page that makes the pair with this one."""
+        return self.b if self.a == page else self.a
+
+    @property
+    def closeness(self) -> float:
+        """The similarity; 1 where the method measures none."""
+        return 1.0 if self.similarity is None else self.similarity
+
 
 class ClusterRow(NamedTuple):
     """A cluster that is or was. `moved_to` is the cluster that took over its last member."""

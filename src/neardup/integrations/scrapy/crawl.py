@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from scrapy.settings import BaseSettings
@@ -19,14 +18,13 @@ from twisted.internet.defer import Deferred
 
 from neardup.errors import NeardupError, UsageError
 from neardup.index import Answer, Index
+from neardup.index.writer import Writer
 from neardup.model import RawPage, Relation
 from neardup.pages.urls import host
 
-BATCH = 64  # most pages added in one batch
 REMEMBERED = 100_000  # full clusters whose first pages are cached
 
 Checked = tuple[Answer, bool]  # with whether the budget of its cluster lets the page pass
-Waiting = tuple[RawPage, Future[Checked]]
 
 logger = logging.getLogger("neardup")
 
@@ -166,53 +164,26 @@ class Traps:
 class Checking:
     """Adds pages to the index in a thread, so that the crawl never waits for it.
 
-    It is one thread, because a store has one writer at a time. Pages that arrive while it writes
-    form the next batch: the busier the crawl, the larger the batches.
+    Pages that arrive while it writes form the next batch: the busier the crawl, the larger the
+    batches.
     """
 
     def __init__(self, index: Index, budget: Budget) -> None:
         self._index = index
         self._budget = budget
-        self._waiting: SimpleQueue[Waiting] = SimpleQueue()
-        self._thread = ThreadPoolExecutor(1, "neardup")
+        self._writer = Writer(index)
 
     def add(self, page: RawPage) -> Awaitable[Checked]:
         """The answer to a page. Once it is there, the page is in the store."""
-        answer: Future[Checked] = Future()
-        self._waiting.put((page, answer))
-        self._thread.submit(self._add_waiting)
-        return _awaitable(answer)
+        return _awaitable(self._writer.add([page], self._check))
+
+    def _check(self, answers: list[Answer]) -> Checked:
+        return answers[0], self._budget.allows(answers[0])
 
     def close(self) -> None:
         """Finish the waiting pages and close the store."""
-        self._thread.shutdown()
+        self._writer.close()
         self._index.close()
-
-    def _add_waiting(self) -> None:
-        batch = self._take()
-        if not batch:
-            return  # an earlier call has added it
-        try:
-            answers = self._index.add_many([page for page, _ in batch])
-            checked = [(answer, self._budget.allows(answer)) for answer in answers]
-        except Exception as error:  # raised where the answers are awaited
-            for _, answer in batch:
-                answer.set_exception(error)
-        else:
-            for (_, answer), result in zip(batch, checked, strict=True):
-                answer.set_result(result)
-
-    def _take(self) -> list[Waiting]:
-        """The waiting pages, without those whose request was cancelled."""
-        batch: list[Waiting] = []
-        try:
-            while len(batch) < BATCH:
-                page, answer = self._waiting.get_nowait()
-                if answer.set_running_or_notify_cancel():
-                    batch.append((page, answer))
-        except Empty:
-            pass
-        return batch
 
 
 def _awaitable(future: Future[Any]) -> Awaitable[Any]:

@@ -15,7 +15,6 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 from w3lib.encoding import http_content_type_encoding
 
-from neardup.index import Answer
 from neardup.integrations.scrapy.crawl import Crawl, Finding, read_settings
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages import Limits
@@ -74,7 +73,7 @@ class NeardupSpiderMiddleware:
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request).hex()
         finding = await self.crawl.look_at(page_from_response(response, request, fingerprint))
         if finding is not None:
-            request.meta[META] = flag_of(finding.answer)
+            request.meta[META] = finding.answer.as_data()
         return finding
 
 
@@ -132,7 +131,7 @@ class NeardupPipeline:
 
     def _flag(self, item: Any, finding: Finding) -> None:
         try:
-            ItemAdapter(item)[self._settings.field] = flag_of(finding.answer)
+            ItemAdapter(item)[self._settings.field] = finding.answer.as_data()
         except (AttributeError, KeyError, TypeError, ValueError):  # depends on the type of item
             self._count("items_not_flagged")
             if not self._complained:
@@ -222,14 +221,3 @@ def page_from_item(fields: Mapping[str, Any]) -> RawPage | str:
         return "no-id"
     page = page_from_fields(fields, Source("scrapy"), LIMITS)
     return page.reason if isinstance(page, Skip) else page
-
-
-def flag_of(answer: Answer) -> dict[str, Any]:
-    """An answer as in `neardup check --json`, without the id: plain values for feed exporters."""
-    return {
-        "duplicate": answer.duplicate,
-        "of": answer.of,
-        "cluster": answer.cluster,
-        "relation": None if answer.relation is None else str(answer.relation),
-        "similarity": answer.similarity,
-    }
