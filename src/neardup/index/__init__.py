@@ -1,4 +1,4 @@
-"""The online index: what a crawler has seen, and what each new page is to it."""
+"""The online index: the pages a crawler has seen, and how each new page relates to them."""
 
 from neardup.index.answers import (
     Answer,

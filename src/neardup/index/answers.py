@@ -22,22 +22,22 @@ from neardup.stores.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Is this page new, or a copy, and of what?
+    """Whether a page is new or a duplicate, and of which page.
 
-    A duplicate is a page whose cluster had members when it came; `of` is the one it is closest
-    to. A page that is no duplicate may still contain, be contained in or overlap another: then
-    `of`, `relation` and `similarity` tell which. The relation is of this page to `of`.
+    A page is a duplicate if its cluster had members when it arrived; `of` is the member closest to
+    it. A page that is no duplicate may still contain, be contained in or overlap another page: then
+    `of`, `relation` and `similarity` say which. The relation is that of this page to `of`.
     """
 
     id: str
     duplicate: bool
-    cluster: str | None  # None only where a query finds a page that would be new
+    cluster: str | None  # None only if a query finds that the page would be new
     of: str | None = None
     relation: Relation | None = None
     similarity: float | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
-    known: bool = False  # the very page was in the index already
-    refused: str | None = None  # why the store did not take the page: it is not in the index
+    known: bool = False  # the page was already in the index, with the same content
+    refused: str | None = None  # why the store rejected the page, which is then not in the index
 
     def as_data(self) -> dict[str, Any]:
         """What a program needs to act on the answer, as plain values."""
@@ -90,13 +90,13 @@ class ClusterSummary:
     size: int
     created: datetime
     changed: datetime
-    kept: str  # the page that came first
+    kept: str  # the page that arrived first
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a person said of a pair; `a` < `b`."""
+    """A person's decision on a pair; `a` < `b`."""
 
     a: str
     b: str
@@ -107,7 +107,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Rechecked:
-    """What judging everything again has changed."""
+    """The result of a recheck."""
 
     pages: int
     pairs: int
@@ -115,36 +115,36 @@ class Rechecked:
 
 
 def cluster_name(cluster: int) -> str:
-    """The name of a cluster as it is told: c1, c2 ..."""
+    """The public name of a cluster: c1, c2 ..."""
     return f"c{cluster}"
 
 
 def cluster_number(name: str) -> int | None:
-    """The cluster of that name; None for what cannot be one."""
+    """The number behind a cluster name; None if the name cannot be one."""
     digits = name.removeprefix("c")
     return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 19 else None
 
 
 def moment(micros: int) -> datetime:
-    """A stored time."""
+    """A stored time as a datetime."""
     return datetime.fromtimestamp(micros / 1e6, UTC)
 
 
 def micros(when: datetime) -> int:
-    """A time to store; without a time zone it is UTC."""
+    """A time as it is stored, in microseconds; without a time zone it is taken as UTC."""
     aware = when if when.tzinfo else when.replace(tzinfo=UTC)
     return round(aware.timestamp() * 1e6)
 
 
 def now() -> int:
-    """This moment, to store."""
+    """The current time as it is stored."""
     return micros(datetime.now(UTC))
 
 
 def planned_answers(
     method: Method, session: Session, plan: Plan, clusters: Mapping[int, int]
 ) -> dict[str, Answer]:
-    """What is told of the new pages of a plan, by id; `clusters` are those that pages move to."""
+    """The answers on the new pages of a plan, by id; `clusters` maps pages to their new cluster."""
     group_of = {page: group for group in plan.groups for page in group}
     places = {number: row for row, number in enumerate(plan.numbers)}
     features = PageFeatures(method, session, plan.features, places)
@@ -166,7 +166,7 @@ def planned_answers(
 
 
 def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -> dict[str, Answer]:
-    """What is told of pages that are stored, as when they came, by id."""
+    """The answers on stored pages, as they were when the pages arrived, by id."""
     if not pages:
         return {}
     edges_of: dict[int, list[Edge]] = {row.number: [] for row in pages}
@@ -187,12 +187,12 @@ def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -
 
 
 class _Match(NamedTuple):
-    """The page that another is told to be a copy of, or closest to."""
+    """The page that another one duplicates, or is closest to."""
 
     row: PageRow
     duplicate: bool
-    other: int | None  # none for a page that has nothing in common with any before it
-    edge: Edge | None  # what is known of the two
+    other: int | None  # None if the page has nothing in common with any earlier one
+    edge: Edge | None  # the stored or planned pair, if there is one
 
 
 def _match(method: Method, row: PageRow, members: Iterable[int], edges: Sequence[Edge]) -> _Match:
@@ -213,7 +213,7 @@ def _answers(
     features: PageFeatures,
     evidence: Mapping[tuple[int, int], str],
 ) -> dict[str, Answer]:
-    """What is told, by id. Pairs of which there is no evidence are judged, all at once."""
+    """The answers by id. Pairs without evidence are judged, all in one call."""
     pairs = [(match.row.number, match.other) for match in matches if match.other is not None]
     known = {match.row.number for match in matches if match.edge and match.edge[:2] in evidence}
     unknown = [pair for pair in pairs if pair[0] not in known]

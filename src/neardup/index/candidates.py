@@ -1,11 +1,11 @@
 """Which earlier pages a new page may duplicate, and the verdict on each.
 
-As in a batch run, pages that share a key are candidates and every candidate is judged. A key that
-very many pages have is hot: a mirror or boilerplate. Of its pages only the newest are remembered
-under it (`rules/candidates.py` says why that loses nothing).
+As in a batch run, pages that share a key are candidates, and every candidate is judged. A key
+shared by very many pages is hot: a mirror, or boilerplate. Only its newest pages stay listed under
+it (`rules/candidates.py` explains why no duplicate is lost).
 
-What is judged are features. The store holds them, like texts, as rows of Arrow batches, each
-compressed by itself (`pack`, `unpack`).
+Pages are judged by their features. The store keeps these, like texts, as rows of Arrow batches,
+each compressed separately (`arrays.compress_rows`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
 
 @dataclass(frozen=True)
 class Bounds:
-    """How many pages are looked at for one that arrives."""
+    """Limits on the work for one arriving page."""
 
-    hot: int = HOT  # pages that share a key before it is hot
-    reach: int = REACH  # pages that stay under a hot key: the newest
-    candidates: int = 32  # of a page: those that share the most keys with it, then the newest
-    component: int = 200  # pages of a component that is clustered anew; a larger one is large
+    hot: int = HOT  # a key with more pages than this is hot
+    reach: int = REACH  # pages that stay listed under a hot key: the newest ones
+    candidates: int = 32  # per page: those that share most keys with it, then the newest
+    component: int = 200  # pages in a component that is reclustered; more make it large
 
 
 BOUNDS = Bounds()
@@ -45,7 +45,7 @@ BOUNDS = Bounds()
 
 @dataclass(frozen=True)
 class PageFeatures:
-    """The features of the pages at hand; those of others are fetched when they are asked for."""
+    """The features of a batch of pages; those of other pages are read from the store on demand."""
 
     method: Method
     session: Session
@@ -71,18 +71,18 @@ class PageFeatures:
         return list(zip(*columns, strict=True))
 
     def _stored(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """The features of those pages that are not at hand."""
+        """The stored features of the pages that are not in the batch."""
         return self.session.content("features", sorted(set(numbers) - self.place.keys()))
 
 
 def stored_features(method: Method, session: Session) -> PageFeatures:
-    """The features of stored pages, with none at hand."""
+    """Features that all come from the store."""
     return PageFeatures(method, session, pa.RecordBatch.from_pylist([], method.feature_schema), {})
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a batch of pages, as signed numbers, each once a page, in order."""
+    """The keys of a batch of pages as signed numbers, sorted, without repeats within a page."""
 
     keys: Rows
     numbers: Rows
@@ -93,16 +93,16 @@ class Keys:
 
 
 def is_exhaustive(method: Method) -> bool:
-    """Whether each page has to be compared with all others."""
+    """Whether a method compares each page with all others."""
     source = method.candidate_source
     return isinstance(source, OwnSearch) and source.exhaustive
 
 
 def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows, digests: Rows) -> Keys:
-    """The keys by page number; none for a method whose pages are compared with all.
+    """The keys by page number; none for a method that compares each page with all others.
 
-    A page that has keys also has its digest as one: under the method's keys, if all of them are
-    hot, other pages may have taken its place, but a byte-identical copy still finds it.
+    A page that has keys also gets its digest as a key: if all of the method's keys are hot, newer
+    pages may have displaced it there, but a byte-identical copy still finds it.
     """
     if is_exhaustive(method):
         return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -120,12 +120,12 @@ def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows, digests: Ro
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pairs of page numbers that are worth judging, and what changes under hot keys."""
+    """Pairs of page numbers to judge, and how the entries of keys change."""
 
     left: Rows
     right: Rows
-    remembered: Keys  # of the pages that arrive, what they are found by from now on
-    forgotten: list[tuple[int, int]]  # keys of stored pages that they are found by no longer
+    remembered: Keys  # the entries to add, for the arriving pages
+    forgotten: list[tuple[int, int]]  # the entries to delete: stored pages under hot keys
 
 
 def candidates(
@@ -136,17 +136,18 @@ def candidates(
     gone: set[int],
     bounds: Bounds,
 ) -> Candidates:
-    """For each page that arrives, the pages before it that share the most keys with it.
+    """For each arriving page, the earlier pages that share the most keys with it.
 
-    The pages in `arriving` come one after another, after all that is stored; so it does not matter
-    how a stream of pages is cut into batches. What the store holds about them, and about pages in
-    `gone`, is out of date.
+    The pages in `arriving` come one after another, after all stored pages, so the result does not
+    depend on how a stream of pages is cut into batches. What the store holds about them, and about
+    the pages in `gone`, is out of date.
     """
     postings = session.postings(np.unique(keys.keys).tolist())
     stored = np.array(postings, np.int64).reshape(-1, 2)
     stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
     earlier = np.unique(stored[:, 1])
-    pages = np.concatenate([earlier, np.array(arriving, np.int64)])  # by turn: who came when
+    # In order of arrival; a turn is an index into them.
+    pages = np.concatenate([earlier, np.array(arriving, np.int64)])
     turn_of = {number: turn for turn, number in enumerate(arriving, earlier.size)}
     turns = np.concatenate(
         [
@@ -172,10 +173,10 @@ def candidates(
 
 
 def _remembered(keys: Rows, arrives: NDArray[np.bool_], bounds: Bounds) -> tuple[Rows, Rows]:
-    """For each entry of a list of keys, which is in order, the first entry of its key that is
-    still remembered: when its page arrives, and in the end.
+    """For each entry of a sorted list of keys, the first entry that is still listed under the key:
+    when the page of this entry arrives, and at the end.
 
-    When a page arrives under a hot key, all but the newest pages under it are forgotten.
+    When a page arrives under a hot key, all but the newest entries of the key are dropped.
     """
     starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1)) if keys.size else keys
     counts = np.diff([*starts, keys.size])
@@ -193,8 +194,8 @@ def _remembered(keys: Rows, arrives: NDArray[np.bool_], bounds: Bounds) -> tuple
 
 
 def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, Rows, Rows]:
-    """Each page that arrives with each page remembered under one of its keys, and how many keys
-    the two share.
+    """Each arriving page paired with the pages listed under its keys, and how many keys the two
+    share.
     """
     entry = np.flatnonzero(arrives)
     counts = entry - first[entry]
@@ -209,8 +210,8 @@ def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, 
 def _strongest(
     method: Method, pages: Rows, before: Rows, after: Rows, shared: Rows, most: int
 ) -> Rows:
-    """The pairs to judge: of each page that arrives the first `most`, and of those that share one
-    key only no more than the method allows.
+    """The pairs to judge: the first `most` of each arriving page, and among those that share only
+    one key no more than the method allows.
     """
     chosen = np.arange(before.size)
     source = method.candidate_source
@@ -229,7 +230,7 @@ def _strongest(
 
 
 def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> tuple[Rows, Rows]:
-    """Every page of the batch with every stored page and with each other."""
+    """Every page of the batch paired with every stored page and with the others of the batch."""
     most = method.options.maximum_pages
     if len(stored) + len(own) > most:
         raise UsageError(

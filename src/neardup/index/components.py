@@ -1,7 +1,6 @@
-"""Components: pages that verified pairs connect, directly or through others.
+"""Connected components: pages joined by verified pairs, directly or through other pages.
 
-The pairs are those in the store, with those of a batch in place of what it has changed, and with
-what people have said about pairs.
+The pairs are those of the store, updated by those of the batch and overridden by feedback.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from neardup.stores.session import Session
 
 @dataclass(frozen=True)
 class Graph:
-    """The stored pairs that join, with those of a batch in place of what it has changed."""
+    """The joining pairs: those of the store, updated by those of a batch."""
 
     session: Session
     joins: frozenset[str]
-    new: Sequence[Edge]  # all pairs of the pages in `void`, as they are now
-    void: set[int]  # pages whose stored pairs do not hold any more
-    constraints: Constraints  # what people have said of pairs, by page number
-    most_pages: int  # in a component that is clustered anew
+    new: Sequence[Edge]  # the current pairs of the pages in `void`, and of new pages
+    void: set[int]  # pages whose stored pairs are out of date
+    constraints: Constraints  # feedback, by page number
+    most_pages: int  # in a component that is reclustered
 
     @cached_property
     def _new_of(self) -> dict[int, list[Edge]]:
@@ -38,7 +37,7 @@ class Graph:
         return pairs
 
     def edges(self, numbers: Iterable[int]) -> list[Edge]:
-        """The pairs that join, of these pages, each once."""
+        """The joining pairs of these pages, without repeats."""
         wanted = set(numbers)
         stored = [
             edge
@@ -50,8 +49,8 @@ class Graph:
         return [edge for edge in joining if edge.a in wanted or edge.b in wanted]
 
     def _joining(self, edges: Sequence[Edge]) -> list[Edge]:
-        """The pairs that people put together, and of the others those that the method joins and
-        people did not tell apart.
+        """The pairs that feedback joins, and those that the method joins unless feedback separates
+        them.
         """
         joins = [edge.relation in self.joins for edge in edges]
         if not self.constraints:
@@ -65,14 +64,14 @@ class Graph:
 
 @dataclass
 class Component:
-    """Pages that verified pairs connect. Of a large one, not all pages and pairs are known."""
+    """Pages joined by verified pairs. Not all pages and pairs of a large component are known."""
 
     pages: set[int]
     edges: dict[tuple[int, int], Edge] = field(default_factory=dict)
     large: bool = False
 
     def absorb(self, other: Component) -> None:
-        """Take over all that another component has."""
+        """Take over the pages and pairs of another component."""
         self.pages |= other.pages
         self.edges |= other.edges
         self.large |= other.large
@@ -81,12 +80,12 @@ class Component:
 class Components:
     """The components of a graph as far as they have been explored, by page.
 
-    Each is explored by itself, up to `most_pages` pages: what it is does not depend on what else
-    is explored with it.
+    Each is explored separately, up to `most_pages` pages, so the result does not depend on what
+    else is explored.
     """
 
     def __init__(self, graph: Graph, large: Set[int], without: Set[int] = frozenset()) -> None:
-        """`large` are pages of clusters known to be large; those in `without` are left out."""
+        """`large` are the pages of clusters known to be large; pages in `without` are ignored."""
         self._graph = graph
         self._large = large
         self._without = without
@@ -100,7 +99,7 @@ class Components:
         return sorted({id(c): c for c in self._of.values()}.values(), key=lambda c: min(c.pages))
 
     def explore(self, seeds: Iterable[int]) -> None:
-        """Follow the pairs from these pages on."""
+        """Explore the components of these pages."""
         frontier = set(seeds) - self._of.keys()
         for page in frontier:
             self.enter(page)
@@ -116,10 +115,10 @@ class Components:
             frontier = reached
 
     def join(self, edge: Edge) -> Component:
-        """Make one component of the two that a pair connects."""
+        """Merge the two components that a pair connects."""
         one, other = self._of[edge.a], self._of[edge.b]
         if (edge.a, edge.b) in one.edges:
-            return one  # it was met from its other end
+            return one  # already seen from its other end
         if one is not other:
             if len(one.pages) < len(other.pages):
                 one, other = other, one
@@ -130,12 +129,12 @@ class Components:
         return one
 
     def are_large(self, some: Sequence[Component]) -> bool:
-        """Whether components are large together."""
+        """Whether these components would be large if merged."""
         pages = sum(len(each.pages) for each in some)
         return pages > self._graph.most_pages or any(each.large for each in some)
 
     def enter(self, page: int) -> Component:
-        """A page that no pair connects, so far."""
+        """A new component of one page."""
         self._of[page] = Component({page}, large=page in self._large)
         return self._of[page]
 
@@ -148,7 +147,7 @@ def in_large_clusters(session: Session, rows: Mapping[int, PageRow], most_pages:
 
 
 def stated_constraints(session: Session, changed: Mapping[int, PageRow]) -> Constraints:
-    """What people have said of pairs of pages that are here, by page number."""
+    """The feedback on pairs of stored and changed pages, by page number."""
     feedback = session.feedback()
     if not feedback:
         return UNCONSTRAINED
@@ -159,7 +158,7 @@ def stated_constraints(session: Session, changed: Mapping[int, PageRow]) -> Cons
 
 
 def constraints_of(feedback: Sequence[FeedbackRow], numbers: Mapping[str, int]) -> Constraints:
-    """What people have said of pairs of pages that have a number."""
+    """The feedback on pairs of pages that have a number."""
     together = numbered_pairs(((each.a, each.b) for each in feedback if each.duplicate), numbers)
     apart = numbered_pairs(((each.a, each.b) for each in feedback if not each.duplicate), numbers)
     return Constraints(together, apart)

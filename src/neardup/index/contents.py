@@ -52,20 +52,20 @@ class Stats:
 
 
 def page(session: Session, id: str) -> StoredPage | None:  # noqa: A002
-    """A page that is here."""
+    """A stored page."""
     row = session.known([id]).get(id)
     return None if row is None else _stored_page(row)
 
 
 def text(session: Session, id: str) -> Page | None:  # noqa: A002
-    """A page with its text, if it is kept."""
+    """A stored page with its text, if texts are kept."""
     row = session.known([id]).get(id)
     packed = session.content("texts", [row.number]) if row else {}
     return pages_from(decompress(PAGES, list(packed.values())))[0] if packed else None
 
 
 def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
-    """The verdict on two pages that are here."""
+    """The verdict on two stored pages."""
     rows = named_pages(session, a, b)
     features = stored_features(method, session)
     verdict = features.judge([rows[a].number], [rows[b].number]).to_pylist()[0]
@@ -75,7 +75,7 @@ def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
 
 
 def named_pages(session: Session, *ids: str) -> dict[str, PageRow]:
-    """The pages of these ids, or an error that names the one that is not here."""
+    """The pages with these ids; the error for a missing one names it."""
     rows = session.known(ids)
     for each in ids:
         if each not in rows:
@@ -84,7 +84,7 @@ def named_pages(session: Session, *ids: str) -> dict[str, PageRow]:
 
 
 def follow(session: Session, name: str) -> ClusterRow | None:
-    """The cluster of that name, or the one that it has become part of."""
+    """The cluster with that name, or the one it was merged into."""
     number = cluster_number(name)
     row = None if number is None else session.cluster(number)
     while row is not None and row.moved_to is not None:
@@ -93,14 +93,14 @@ def follow(session: Session, name: str) -> ClusterRow | None:
 
 
 def cluster(session: Session, name: str) -> Cluster | None:
-    """The cluster that a name leads to; None where no page is left of it."""
+    """The cluster that a name leads to; None if none of its pages is left."""
     row = follow(session, name)
     found = session.members([row.cluster]) if row else []
     return _cluster(found) if found else None
 
 
 def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
-    """Every cluster of some size, in the order in which they were made."""
+    """Every cluster of at least this size, in order of creation."""
     after = 0
     while found := store.read(partial(_clusters_after, after=after, smallest=smallest)):
         yield from found.values()
@@ -127,7 +127,7 @@ def list_clusters(
     skip: int,
     most: int,
 ) -> list[ClusterSummary]:
-    """Clusters that fit, the greatest or newest first."""
+    """The clusters that match, largest or newest first."""
     if sort not in ("size", "changed", "created"):
         raise UsageError(
             f"clusters cannot be sorted by {sort!r}; there are: size, changed, created"
@@ -174,13 +174,13 @@ def _pages_that_fit(host: str, search: str) -> tuple[str, list[str]]:
 
 
 def members(session: Session, name: str) -> list[StoredPage]:
-    """The pages of a cluster, in the order in which they came."""
+    """The pages of a cluster in order of arrival."""
     row = follow(session, name)
     return [_stored_page(each) for each in session.members([row.cluster])] if row else []
 
 
 def history(session: Session, name: str) -> list[Event]:
-    """What happened to a cluster, in order."""
+    """The events of a cluster, in order."""
     number = cluster_number(name)
     if number is None:
         return []
@@ -240,7 +240,7 @@ _DUPLICATES = "sum(CASE WHEN number > first THEN 1 ELSE 0 END)"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The pages that came on a day (UTC), and how many of them are duplicates now."""
+    """The pages that arrived on a day (UTC), and how many of them are duplicates now."""
 
     day: date
     pages: int
@@ -257,7 +257,7 @@ class Host:
 
 
 def by_day(session: Session, most: int = 60) -> list[Day]:
-    """The last days on which pages came, in order."""
+    """The last days on which pages arrived, in order."""
     sql = (
         f"SELECT added / {DAY}, count(*), {_DUPLICATES} FROM {_MARKED} "
         f"GROUP BY added / {DAY} ORDER BY added / {DAY} DESC LIMIT ?"
@@ -270,7 +270,7 @@ def by_day(session: Session, most: int = 60) -> list[Day]:
 
 
 def by_host(session: Session, most: int = 12) -> list[Host]:
-    """The hosts with most duplicates, then those with most pages."""
+    """The hosts, most duplicates first, then most pages."""
     sql = (
         f"SELECT host, count(*), {_DUPLICATES} FROM {_MARKED} WHERE host <> '' "
         f"GROUP BY host ORDER BY {_DUPLICATES} DESC, count(*) DESC, host LIMIT ?"
@@ -285,7 +285,7 @@ def reasons(method: Method, session: Session, ids: Sequence[str]) -> dict[str, A
 
 
 def said_within(session: Session, ids: Sequence[str]) -> list[Feedback]:
-    """What people have said of pairs among these pages."""
+    """The feedback on pairs among these pages."""
     return [
         Feedback(row.a, row.b, row.duplicate, moment(row.at), row.note)
         for row in session.feedback(list(ids))
@@ -293,6 +293,6 @@ def said_within(session: Session, ids: Sequence[str]) -> list[Feedback]:
 
 
 def word_on(store: Store, a: str, b: str) -> Feedback | None:
-    """What a person has said of two pages, if anyone has."""
+    """The feedback on two pages, if there is any."""
     found = store.read(lambda session: said_within(session, [a, b]))
     return found[0] if found and a != b else None

@@ -1,4 +1,4 @@
-"""What people say of pairs: it overrides the method's verdict on them."""
+"""Feedback: people's decisions on pairs, which override the method's verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.stores.session import Session
 
 
 def give(method: Method, session: Session, row: FeedbackRow, bounds: Bounds = BOUNDS) -> None:
-    """Keep a person's word and cluster the two pages anew."""
+    """Store feedback and recluster the two pages."""
     if row.a == row.b:
         raise UsageError("feedback is about two pages, not one and the same")
     rows = named_pages(session, row.a, row.b)
@@ -26,7 +26,7 @@ def give(method: Method, session: Session, row: FeedbackRow, bounds: Bounds = BO
 def take_back(
     method: Method, session: Session, a: str, b: str, at: int, bounds: Bounds = BOUNDS
 ) -> bool:
-    """Forget a person's word; False if there was none."""
+    """Delete feedback and recluster the two pages; False if there was none."""
     first, second = sorted((a, b))
     if not session.feedback([first, second]):
         return False
@@ -36,7 +36,7 @@ def take_back(
 
 
 def everything(session: Session) -> list[Feedback]:
-    """All that people have said, oldest first."""
+    """All feedback, oldest first."""
     return [
         Feedback(row.a, row.b, row.duplicate, moment(row.at), row.note)
         for row in session.feedback()
@@ -46,7 +46,7 @@ def everything(session: Session) -> list[Feedback]:
 def _cluster_anew(
     method: Method, session: Session, rows: dict[str, PageRow], at: int, bounds: Bounds
 ) -> None:
-    """Cluster the two pages, and all that hangs together with them."""
+    """Recluster two pages and their components."""
     features = stored_features(method, session)
     groups, others = group_pages(
         method,

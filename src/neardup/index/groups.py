@@ -1,13 +1,13 @@
-"""Clusters around the pages that have changed, by the same rule as in a batch run.
+"""Reclusters the components of changed pages, by the same rule as a batch run.
 
-A component of up to `Bounds.component` pages is clustered anew: the result is a function of its
-pages and pairs, so neither their order nor the batches they came in matter.
+A component of up to `Bounds.component` pages is reclustered from scratch: the result is a function
+of its pages and pairs, so neither the order of arrival nor the batches matter.
 
-In a large component (a mirror, a crawl trap) that would cost more with each page. There, pages
-that arrive are placed one after another, in the order of arrival: each joins the cluster of its
-most similar neighbour among the pages before it, whether that one is stored or came in the same
-batch. So the batches do not matter there either. A page is never merged through a chain: where
-the method clusters around centres, it is judged against the first page of the cluster.
+In a large component (a mirror, a crawl trap) that would cost more with every page. There, arriving
+pages are placed one after another, in order of arrival: each joins the cluster of its most similar
+earlier neighbour, stored or of the same batch. So batches do not matter there either. A page is
+never merged through a chain: if the method clusters around centres, the page is judged against the
+first page of the cluster.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ def group_pages(
     judge: Judge,
     bounds: Bounds,
 ) -> tuple[list[list[int]], dict[int, PageRow]]:
-    """The groups that changed pages, and the pages connected with them, fall into.
+    """The new groups of changed pages and of the pages connected with them, and the rows of all
+    pages in these groups.
 
-    `edges` are the pairs of the changed pages. The stored pairs of pages in `void` do not hold
-    any more; pages in `gone` are removed. The rows of all pages in the groups come along. Pages of
-    large components that were stored before, and are not in `changed`, stay where they are.
+    `edges` are the pairs of the changed pages. The stored pairs of pages in `void` are out of date;
+    pages in `gone` are removed. Stored pages of large components stay where they are unless they
+    are in `changed`.
     """
     old = session.edges(sorted(void)) if void else []
     seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
@@ -74,7 +75,7 @@ def group_pages(
 
 @dataclass
 class _Grouping:
-    """The groups so far, each in the order of arrival, and what it takes to extend them."""
+    """The groups so far, each in order of arrival, and what is needed to extend them."""
 
     method: Method
     session: Session
@@ -85,7 +86,7 @@ class _Grouping:
     group_of: dict[int, list[int]] = field(default_factory=dict)
 
     def cluster_anew(self, components: Sequence[Component]) -> None:
-        """Cluster all pages of these components by their pairs."""
+        """Recluster all pages of these components."""
         pages = {page for each in components for page in each.pages}
         self.rows |= self.session.pages(sorted(pages - self.rows.keys()))
         numbers = np.array(sorted(pages, key=lambda page: self.rows[page].id), np.int64)
@@ -122,12 +123,12 @@ class _Grouping:
         return np.array(near, np.float64)
 
     def add(self, group: list[int]) -> None:
-        """One more group."""
+        """Add a group."""
         self.groups.append(group)
         self.group_of |= dict.fromkeys(group, group)
 
     def put(self, page: int, first: int) -> None:
-        """Put a page into the group of another, which is the first of its cluster."""
+        """Add a page to the group of another page, the first of its cluster."""
         if first not in self.group_of:
             self.add([first])
         insort(self.group_of[first], page)
@@ -137,13 +138,13 @@ class _Grouping:
 def _place_in_order(
     grouping: _Grouping, arriving: Sequence[int], large: set[int], gone: set[int]
 ) -> None:
-    """Place the pages that arrive in large components, each as if it came alone.
+    """Place the arriving pages of large components, each as if it had arrived alone.
 
-    Coming alone, a page of a component that is still small would have it clustered anew. Here
-    that is done once, at the last moment: when the component becomes part of a large one.
+    Arriving alone, a page would have its component reclustered as long as that is small. Here this
+    is done once, at the last moment: when the component becomes part of a large one.
     """
     new = set(arriving)
-    edges_of: dict[int, list[Edge]] = {page: [] for page in arriving}  # with pages before it
+    edges_of: dict[int, list[Edge]] = {page: [] for page in arriving}  # with earlier pages
     for edge in grouping.graph.edges(new):
         edges_of[max({edge.a, edge.b} & new)].append(edge)
     ends = {end for edges in edges_of.values() for edge in edges for end in (edge.a, edge.b)}
@@ -177,7 +178,7 @@ class _LargeClusters:
         self._verdicts: dict[tuple[int, int], bool] = {}
 
     def place(self, page: int, edges: Sequence[Edge]) -> None:
-        """Put a page into the cluster of its closest neighbour that it fits into, or by itself."""
+        """Add a page to the cluster of the closest neighbour it fits, or to one of its own."""
         refused = {self._first(other) for other in self._told_apart(page)}
         for edge in sorted(edges, key=lambda edge: _closest_first(edge, page)):
             first = self._first(edge.other(page))
@@ -187,8 +188,8 @@ class _LargeClusters:
         self._leave(page)
 
     def judge_likely_pairs(self, edges_of: Mapping[int, Sequence[Edge]]) -> None:
-        """Judge at once the pairs that `place` will most likely ask about: those with the first
-        page of the cluster of the closest neighbour, if all before it join as well.
+        """Judge in one call the pairs that `place` will most likely need: with the first page of
+        the closest neighbour's cluster, assuming that all earlier pages join too.
         """
         if not self._around_centres:
             return
@@ -201,9 +202,9 @@ class _LargeClusters:
         self._judge([(page, first) for page, first in likely.items() if page != first])
 
     def _fits(self, page: int, first: int, edge: Edge) -> bool:
-        """Whether a page belongs to the cluster that its neighbour, by this pair, is in.
+        """Whether a page belongs to the cluster of its neighbour in this pair.
 
-        A page with the very text of a member fits as well as that member does.
+        A page with the same text as a member fits as well as that member does.
         """
         if not self._around_centres or edge.relation == Relation.SAME or page == first:
             return True
@@ -219,14 +220,14 @@ class _LargeClusters:
         self._verdicts |= zip(pairs, near.tolist(), strict=True)
 
     def _first(self, page: int) -> int:
-        """The first page of the cluster that a page is in; itself for one that is in none yet."""
+        """The first page of a page's cluster; the page itself if it has none yet."""
         group_of = self._grouping.group_of
         if page not in group_of and page not in self._arriving:
             page = self._first_stored(page) or page
         return group_of[page][0] if page in group_of else page
 
     def _first_stored(self, page: int) -> int | None:
-        """The first page that is in the cluster of a stored page and stays there."""
+        """The first page that stays in the cluster of a stored page."""
         grouping, cluster = self._grouping, self._grouping.rows[page].cluster
         if cluster not in self._firsts:
             first = grouping.session.firsts_of([cluster], without=self._leaving)
@@ -242,7 +243,7 @@ class _LargeClusters:
         return sorted(others)
 
     def _leave(self, page: int) -> None:
-        """A group of its own. What a stored page leaves behind keeps the name of its cluster."""
+        """Give a page a group of its own; the rest of its cluster keeps the cluster's name."""
         if self._grouping.rows[page].cluster:
             behind = self._first_stored(page)
             if behind is not None and behind not in self._grouping.group_of:
@@ -255,6 +256,6 @@ def _closest_first(edge: Edge, page: int) -> tuple[float, bool, int]:
 
 
 def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
-    """Numbers that go by nothing but the pages' ids, whatever other pages there are."""
+    """Numbers that depend on the ids of the pages alone, not on which other pages there are."""
     hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
     return np.array(hashes, np.int64)

@@ -1,11 +1,11 @@
-"""`Index`: what a crawler asks for each page, now: is this new, or a copy, and of what?
+"""`Index`: whether a page is new or a duplicate, and of which page, answered at crawl time.
 
     index = Index.open("sqlite:///crawl.db")
     answer = index.add(html_page(html, url=url))
     if answer.duplicate: ...                          # of answer.of, in answer.cluster
 
-Answers are those of a batch run over the pages so far: the same text stage, features, candidates,
-verdicts and clusters. An index may be shared by threads and by processes.
+Answers are those of a batch run over the pages so far: text, features, candidates, verdicts and
+clusters are computed in the same way. Threads and processes may share an index.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Input = RawPage | Page
 
 
 class Index:
-    """What has been seen. Open one with `Index.open`; it is also a context manager."""
+    """The pages seen so far. Open one with `Index.open`; it is also a context manager."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Index:
         clock: Callable[[], int] = now,
         bounds: Bounds = BOUNDS,
     ) -> None:
-        """`clock` tells the time in microseconds since 1970, UTC."""
+        """`clock` returns the time in microseconds since 1970, UTC."""
         self.store = store
         self.method = method
         self.keep_text = keep_text
@@ -86,10 +86,10 @@ class Index:
     ) -> Index:
         """The index in the store at `url`: sqlite:///file.db, postgresql://... or memory://.
 
-        A new store takes the method (default own-text), its options and its view, and keeps them.
-        Later they may be left out, and others are an error. `keep_text` (default yes) keeps the
-        text of pages, which is what `recheck` and the review pages need. `upgrade` opens a store
-        of an earlier version, of which `recheck` then computes everything again.
+        A new store records the method (default own-text), its options and its view. Later they may
+        be omitted; different ones are an error. `keep_text` (default yes) keeps the text of pages,
+        which `recheck` and the review pages need. `upgrade` opens a store of an earlier version, so
+        that `recheck` can compute everything again.
         """
         store = open_store(url, create=create)
         try:
@@ -101,7 +101,7 @@ class Index:
         return cls(store, made, keep_text=settled.keep_text)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self.store.close()
 
     def __enter__(self) -> Index:
@@ -115,35 +115,35 @@ class Index:
     ) -> None:
         self.close()
 
-    # Adding and asking
+    # Adding and querying
 
     def add(self, page: Input) -> Answer:
-        """Remember a page and say what it is. When this returns, the page is in.
+        """Add a page and report whether it is new. Once this returns, the page is stored.
 
-        A page whose id is known is the same page: with the same content nothing changes, with
-        other content it takes the place of the earlier one. A page that the store cannot hold is
-        not added: `refused` says why.
+        A page with a known id is the same page: with the same content nothing changes, with other
+        content it replaces the earlier version. A page that the store cannot hold is not added:
+        `refused` says why.
         """
         arrived = self._take_in([page])
         return self._store(arrived)[arrived.ids[0]]
 
     def add_many(self, pages: Iterable[Input]) -> list[Answer]:
-        """`add` for many pages, some at a time; the answers are in the order of the pages."""
+        """`add` for many pages, in batches; the answers are in the order of the pages."""
         return list(self.stream(pages))
 
     def stream(self, pages: Iterable[Input], *, workers: int | None = None) -> Iterator[Answer]:
-        """`add_many` for as many pages as there are: answers come as soon as pages are in."""
+        """`add_many` for any number of pages: answers come as soon as pages are stored."""
         some = batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
         for arrived in ordered_map(self._take_in, some, workers or default_workers()):
             answers = self._store(arrived)
             yield from (answers[each] for each in arrived.ids)
 
     def query(self, page: Input) -> Answer:
-        """What `add` would say, without remembering the page."""
+        """What `add` would answer, without storing the page."""
         return self.query_many([page])[0]
 
     def query_many(self, pages: Sequence[Input]) -> list[Answer]:
-        """What `add` would say of each page if it came alone."""
+        """What `add` would answer for each page if it arrived alone."""
         found = []
         for page in pages:
             arrived = take_in([page])
@@ -152,17 +152,17 @@ class Index:
         return found
 
     def explain(self, a: str, b: str) -> Verdict:
-        """The method's verdict on two pages that are here: what `a` is to `b`."""
+        """The method's verdict on two stored pages: the relation of `a` to `b`."""
         return self.store.read(lambda session: contents.explain(self.method, session, a, b))
 
-    # Forgetting
+    # Removing
 
     def remove(self, id: str) -> bool:  # noqa: A002 - the word for it
-        """Forget a page; False if it was not here. Its cluster is looked at again."""
+        """Remove a page and recluster what it leaves; False if it was not in the index."""
         return self.remove_many([id]) == 1
 
     def remove_many(self, ids: Sequence[str]) -> int:
-        """Forget pages; gives how many were here."""
+        """Remove pages; returns how many of them were in the index."""
 
         def work(session: Session) -> int:
             rows = list(session.known(list(ids)).values())
@@ -172,7 +172,7 @@ class Index:
         return self.store.write(work)
 
     def expire(self, older_than: datetime | timedelta) -> int:
-        """Forget pages that were not added since that moment, or for that long."""
+        """Remove pages not added since that time, or for that long; returns how many."""
         if isinstance(older_than, timedelta):
             moment = self.clock() - round(older_than.total_seconds() * 1e6)
         else:
@@ -182,25 +182,25 @@ class Index:
             self.store.compact()
         return count
 
-    # Looking
+    # Reading
 
     def __len__(self) -> int:
         return self.store.read(lambda session: session.count_pages())
 
     def page(self, id: str) -> StoredPage | None:  # noqa: A002
-        """A page that is here."""
+        """A stored page."""
         return self.store.read(lambda session: contents.page(session, id))
 
     def text(self, id: str) -> Page | None:  # noqa: A002
-        """A page with its text, if texts are kept."""
+        """A stored page with its text, if texts are kept."""
         return self.store.read(lambda session: contents.text(session, id))
 
     def clusters(self, *, smallest: int = 1) -> Iterator[Cluster]:
-        """Every cluster with at least `smallest` members; `kept` is the page that came first."""
+        """Every cluster of at least `smallest` pages; `kept` is the one that arrived first."""
         return contents.clusters(self.store, smallest)
 
     def cluster(self, name: str) -> Cluster | None:
-        """The cluster of that name, or the one it has been merged into."""
+        """The cluster with that name, or the one it was merged into."""
         return self.store.read(lambda session: contents.cluster(session, name))
 
     def list_clusters(
@@ -214,7 +214,7 @@ class Index:
         skip: int = 0,
         most: int = 50,
     ) -> list[ClusterSummary]:
-        """Clusters to look at: by size, or by when they were made or changed last."""
+        """The clusters that match, by size, or by time of creation or last change."""
         return self.store.read(
             lambda session: contents.list_clusters(
                 session, smallest, host, search, since, sort, skip, most
@@ -222,11 +222,11 @@ class Index:
         )
 
     def members(self, name: str) -> list[StoredPage]:
-        """The pages of a cluster, in the order in which they came."""
+        """The pages of a cluster in order of arrival."""
         return self.store.read(lambda session: contents.members(session, name))
 
     def history(self, cluster: str) -> list[Event]:
-        """What happened to a cluster, in order, also to one that is no more."""
+        """The events of a cluster, in order, even of one that no longer exists."""
         return self.store.read(lambda session: contents.history(session, cluster))
 
     def stats(self) -> contents.Stats:
@@ -234,41 +234,41 @@ class Index:
         return self.store.read(contents.stats)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes in the store by part: bookkeeping, keys, verification, text, ..."""
+        """Bytes in the store by purpose: bookkeeping, keys, verification, text, ..."""
         return self.store.read(lambda session: session.sizes())
 
     # Judging again
 
     def give_feedback(self, a: str, b: str, *, duplicate: bool, note: str = "") -> None:
-        """A person's word on a pair: it overrides the method's, now and in a recheck."""
+        """Store a person's decision on a pair, which overrides the method, also in a recheck."""
         row = FeedbackRow(a, b, duplicate, self.clock(), note)
         self.store.write(lambda session: feedback.give(self.method, session, row, self.bounds))
 
     def take_back_feedback(self, a: str, b: str) -> bool:
-        """Let the method's verdict on a pair count again; False if nothing was said of it."""
+        """Withdraw feedback, so that the method decides again; False if there was none."""
         at = self.clock()
         return self.store.write(
             lambda session: feedback.take_back(self.method, session, a, b, at, self.bounds)
         )
 
     def feedback(self) -> list[Feedback]:
-        """All that people have said, oldest first."""
+        """All feedback, oldest first."""
         return self.store.read(feedback.everything)
 
     def recheck(
         self, *, work: str | Path | None = None, progress: Progress | None = None
     ) -> Rechecked:
-        """Judge everything again with what is known now: what a batch run over all would say.
+        """Judge all stored pages again, as a batch run over them would.
 
-        Names of clusters stay with most of their pages. `work` is a folder to spill to.
+        Clusters keep their names where most of their pages stay. `work` is a temporary directory.
         """
         return recheck.recheck(
             self.method, self.store, keep_text=self.keep_text, work=work, progress=progress
         )
 
     def _store(self, arrived: Arrived) -> dict[str, Answer]:
-        """Add pages in one transaction. If the store refuses, each half in one of its own, so that
-        only the pages it cannot hold are left out.
+        """Add pages in one transaction. If the store refuses, each half is tried separately, so
+        that only the pages it cannot hold are left out.
         """
         try:
             return self.store.write(partial(self._add, arrived=arrived))
@@ -320,11 +320,11 @@ class Index:
 
 
 class _Known(NamedTuple):
-    """What the store knows of pages that have arrived."""
+    """How arriving pages relate to stored pages with the same ids."""
 
-    same: list[PageRow]  # the very pages
-    replaced: dict[str, PageRow]  # the earlier ones of the same ids
-    new: list[int]  # the rows that are to be stored
+    same: list[PageRow]  # stored with the same content
+    replaced: dict[str, PageRow]  # earlier versions, by id
+    new: list[int]  # rows of the batch to be stored
 
 
 def _sorted_out(session: Session, arrived: Arrived) -> _Known:

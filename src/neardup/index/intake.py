@@ -16,16 +16,16 @@ from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
 
-TOLD = ("id", "url", "host", "title")  # columns of text that databases hold
+TOLD = ("id", "url", "host", "title")  # text columns that go into the database
 
 
 @dataclass(frozen=True)
 class Arrived:
-    """Pages that have arrived, each id once."""
+    """Arrived pages, without repeated ids."""
 
-    ids: list[str]  # one for each page that came, as they are stored
+    ids: list[str]  # one for each page that arrived, as it is stored
     pages: pa.RecordBatch
-    texts: list[bytes] | None  # the pages packed, if they are to be kept
+    texts: list[bytes] | None  # the compressed pages, if texts are kept
 
     def only(self, rows: list[int]) -> Arrived:
         """Some of the pages."""
@@ -36,9 +36,9 @@ class Arrived:
 
 
 def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived:
-    """The pages parsed. Of pages with one id the last counts.
+    """Parse pages. Of several pages with the same id the last one counts.
 
-    Two ids are one if they are stored as the same text (`_without_nul`).
+    Two ids are equal if they are stored as the same text (`_without_nul`).
     """
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
@@ -87,7 +87,7 @@ def _row(page: Page) -> dict[str, object]:
 
 
 def _without_nul(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """PostgreSQL has no text with a NUL in it, and an id must be the same in every store."""
+    """Text without NUL, which PostgreSQL cannot store: an id must be the same in every store."""
     for name in TOLD:
         column = batch[name]
         if pc.any(pc.match_substring(column, "\0")).as_py():

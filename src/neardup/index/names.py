@@ -1,4 +1,4 @@
-"""Stable names: which cluster each group of pages is from now on, and what happened to it.
+"""Stable names: which cluster each group of pages becomes, and the events that follow.
 
 A group keeps the name that most of its pages have. A cluster whose pages have all gone elsewhere
 stays as a name that leads to where most of them went, so a name once given can always be followed.
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from neardup.stores.records import ClusterRow, EventRow, PageRow
 from neardup.stores.session import Session
 
-NONE = 0  # the cluster of a page that has none yet
+NONE = 0  # the cluster of a page without one
 
 
 @dataclass
 class Naming:
-    """What is to be written about clusters."""
+    """The changes to clusters that are to be written."""
 
     at: int
     clusters: dict[int, int] = field(default_factory=dict)  # by page number
@@ -28,7 +28,7 @@ class Naming:
     moved_to: dict[int, Counter[int]] = field(default_factory=dict)
 
     def apply(self, session: Session, placed: Set[int] = frozenset()) -> None:
-        """Write it; the pages are there already, and the `placed` ones have their cluster."""
+        """Write the changes. The pages are stored already; those in `placed` with their cluster."""
         session.put_clusters(self.new)
         session.assign(
             (cluster, page) for page, cluster in self.clusters.items() if page not in placed
@@ -52,7 +52,7 @@ def name_groups(
     at: int,
     next_names: Callable[[int], int],
 ) -> Naming:
-    """A cluster for each group; `next_names` gives the first of so many new ones."""
+    """A cluster for each group; `next_names(count)` returns the first of `count` new numbers."""
     names = _kept_names(groups, pages)
     nameless = [place for place in range(len(groups)) if place not in names]
     nameless.sort(key=lambda place: groups[place][0])
@@ -70,7 +70,7 @@ def name_groups(
 def name_clusters(
     session: Session, groups: Sequence[Sequence[int]], pages: Mapping[int, PageRow], at: int
 ) -> Naming:
-    """A cluster for each group, with new ones from the store."""
+    """A cluster for each group, with new numbers from the store."""
     return name_groups(groups, pages, at, lambda count: session.take_numbers("cluster", count))
 
 

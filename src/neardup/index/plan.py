@@ -1,8 +1,8 @@
-"""What a batch of pages changes in the index.
+"""The changes that a batch of pages makes to the index.
 
-`make_plan`, which reads as the algorithm, computes all of it and writes nothing; `apply_plan`
-writes it at once. `query` stops after the first step and `add` goes on to the second, so both give
-the same answer.
+`make_plan` reads as the algorithm: it computes all changes and writes nothing. `apply_plan` writes
+them. `query` stops after the first step and `add` goes on to the second, so both give the same
+answer.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ from neardup.text.sites import Survey, add_counts
 
 @dataclass
 class Plan:
-    """New pages, stored pages that are judged again with them, and what follows."""
+    """New pages, stored pages to be judged again with them, and the resulting changes."""
 
-    rows: dict[int, PageRow]  # of every page in a group, by number, with its cluster so far
+    rows: dict[int, PageRow]  # of every page in a group, by number, with its present cluster
     fresh: list[int]  # the numbers of new pages, in the order of the batch
-    stale: list[int]  # those of stored pages with new features
+    stale: list[int]  # the numbers of stored pages that get new features
     pages: pa.RecordBatch  # the new pages
-    features: pa.RecordBatch  # of the new and then the stale pages
-    keys: Keys  # that the pages whose features are new are found by
+    features: pa.RecordBatch  # of the new pages, then of the stale ones
+    keys: Keys  # of the pages with new features
     sites: Sites
     edges: list[Edge]
     evidence: dict[tuple[int, int], str]  # of the pairs in `edges`
     groups: list[list[int]]
     forgotten: list[tuple[int, int]] = field(default_factory=list)  # hot keys of stored pages
     state: StoredState | None = None
-    survey: pa.RecordBatch | None = None  # of all pages, where it is made anew
+    survey: pa.RecordBatch | None = None  # of all pages, if it was made anew
     surveyed: int = 0
 
     @property
     def numbers(self) -> list[int]:
-        """The pages whose features are new."""
+        """The pages with new features."""
         return self.fresh + self.stale
 
 
@@ -79,9 +79,9 @@ def make_plan(
     replaced: Mapping[str, PageRow],
     bounds: Bounds,
 ) -> Plan:
-    """What adding `pages` would change; they get the numbers from `first` on.
+    """The changes that adding `pages` would make; they are numbered from `first` on.
 
-    `replaced` are stored pages, by id, in whose place new ones come.
+    `replaced` are the stored pages, by id, that new ones replace.
     """
     gone = {row.number for row in replaced.values()}
     fresh = list(range(first, first + pages.num_rows))
@@ -142,9 +142,9 @@ def _without(sites: Sites, gone: set[int]) -> Sites:
 def _stale(
     method: Method, session: Session, sites: Sites, arriving: int, gone: set[int]
 ) -> list[int]:
-    """Stored pages that are to be judged again, now that more is known."""
+    """Stored pages to be judged again, because more is known about their site or the corpus."""
     if assigner(method) is not None:
-        return []  # what was decided in order stays decided
+        return []  # decisions made in order are final
     if method.surveys is not None:
         before = session.count_pages()
         if doubles(before, before + arriving):
@@ -155,7 +155,7 @@ def _stale(
 def _with_stored(
     session: Session, pages: pa.RecordBatch, stale: list[int]
 ) -> tuple[pa.RecordBatch, list[int]]:
-    """The new pages and the stale ones of which there is a text."""
+    """The new pages, and the stale ones whose text is stored."""
     texts = session.content("texts", stale) if stale else {}
     if not texts:
         return pages, []
@@ -166,7 +166,7 @@ def _with_stored(
 def _survey(
     method: Method, session: Session, sites: Sites, batch: pa.RecordBatch, stale: list[int]
 ) -> tuple[SurveyResults, pa.RecordBatch | None]:
-    """The surveys that features go by; and the counts over all pages, where they are to be kept."""
+    """The surveys that features depend on, and the counts over all pages if they are to be kept."""
     surveyed = SurveyResults()
     if (site_counts := method.site_counts) is not None:
         siblings = sorted({*sites.siblings()} - {*stale})
@@ -221,7 +221,7 @@ def _rows(
 
 
 def _in_place(row: PageRow, replaced: Mapping[str, PageRow]) -> PageRow:
-    """A page that comes in place of another is in its cluster, for now, and as old."""
+    """A page that replaces another starts in its cluster and keeps its date of arrival."""
     old = replaced.get(row.id)
     return row if old is None else row._replace(cluster=old.cluster, added=old.added)
 
@@ -256,7 +256,7 @@ def _judge_candidates(
 def keep_edges(
     plan: Plan, left: Sequence[int], right: Sequence[int], verdicts: pa.RecordBatch
 ) -> None:
-    """The judged pairs that have something in common."""
+    """Keep the judged pairs that have something in common."""
     columns = (verdicts[name].to_pylist() for name in VERDICTS.names)
     for a, b, relation, similarity, evidence in zip(left, right, *columns, strict=True):
         if relation not in REJECTED:
@@ -265,7 +265,7 @@ def keep_edges(
 
 
 def _decide_in_order(method: Assigns, session: Session, plan: Plan) -> None:
-    """Page by page in the order of (time, id) within the batch, against the stored state."""
+    """Decide page by page, in the order of (time, id), against the stored state."""
     rows = [plan.rows[number] for number in plan.fresh]
     order = sorted(range(len(rows)), key=lambda place: turn(rows[place]))
     ids = pa.array([rows[place].id for place in order], pa.string())
@@ -286,7 +286,7 @@ def _decide_in_order(method: Assigns, session: Session, plan: Plan) -> None:
 def _number_of(
     match: str | None, page: str, numbers: dict[str, int], session: Session, state: StoredState
 ) -> int | None:
-    """The page that the state means; for one that is gone, who stands for it from now on."""
+    """The number of the page that the state names; for a removed page that of its alias."""
     aliases = state.map(ALIASES)
     while match is not None and match not in numbers:
         stored = session.known([match]).get(match)
@@ -303,9 +303,9 @@ def _number_of(
 def apply_plan(
     method: Method, session: Session, plan: Plan, at: int, texts: Sequence[bytes] | None
 ) -> Naming:
-    """Write the new pages, what has changed of stored ones, and the clusters.
+    """Write the new pages, the changes of stored pages, and the clusters.
 
-    `texts` are the new pages, packed; None where they are not kept.
+    `texts` are the compressed new pages; None if texts are not kept.
     """
     naming = name_clusters(session, plan.groups, plan.rows, at)
     _forget_keys(method, session, plan.stale)
@@ -334,7 +334,7 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
 
 
 def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> None:
-    """Take from stored pages the keys that their features gave."""
+    """Delete the keys of stored pages, computed again from their features."""
     if not numbers:
         return
     features = session.content("features", numbers)
@@ -363,7 +363,7 @@ def _put_content(
 
 
 def _forget_surveys(session: Session, retired: set[int]) -> None:
-    """What was kept of pages for the sites that they stand for no longer."""
+    """Delete the counts of pages that no longer represent any site."""
     session.drop_content("surveys", sorted(retired - session.standing(sorted(retired))))
 
 
@@ -372,6 +372,6 @@ def _one_by_one(pages: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> None:
-    """Everything that is stored of pages; their clusters are told by whoever forgets them."""
+    """Delete all that is stored of pages, except from their clusters, which the caller updates."""
     _forget_keys(method, session, numbers)
     session.drop_pages(numbers)

@@ -1,4 +1,4 @@
-"""Judging everything again, as a batch run over all stored pages would."""
+"""`recheck`: judge all stored pages again, as a batch run over them would."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def recheck(
     work: str | Path | None,
     progress: Progress | None,
 ) -> Rechecked:
-    """See `Index.recheck`. Other writers wait while it runs: what it judges is what is there."""
+    """See `Index.recheck`. Other writers wait while it runs, so it sees a consistent store."""
     with tempfile.TemporaryDirectory(prefix="neardup-recheck-", dir=work) as folder:
         stages = Stages(progress or Silent())
 
@@ -47,7 +47,7 @@ def recheck(
             run = Run(attempt, DEFAULT_MEMORY, default_workers(), stages)
             outcome = _recheck(method, session, run, keep_text=keep_text)
             if keep_text:
-                keep_upgraded(session, method)  # also where there are no pages
+                keep_upgraded(session, method)  # even if there are no pages
             return outcome
 
         return store.write(judge_again)
@@ -76,13 +76,13 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
 
 
 def _stored_features(method: Method, session: Session, rows: list[PageRow], run: Run) -> Prior:
-    """Features as they are, where there is no text to make new ones from."""
+    """The stored features, for a store without the text to compute new ones."""
     batches = stored_batches(session, "features", rows, method.feature_schema)
     return Prior(features=kept_features("read", batches, method, np.arange(len(rows)), run))
 
 
 def _groups(rows: list[PageRow], outcome: Outcome) -> list[list[int]]:
-    """The pages of each cluster by number, in the order of arrival."""
+    """The pages of each cluster by number, in order of arrival."""
     groups: dict[int, list[int]] = {}
     for row, label in zip(rows, outcome.labels.tolist(), strict=True):
         groups.setdefault(label, []).append(row.number)
@@ -107,7 +107,7 @@ def _edges(rows: list[PageRow], judged: Judged) -> list[Edge]:
 def _write_features(
     method: Method, session: Session, rows: list[PageRow], features: Features
 ) -> list[PageRow]:
-    """New features, keys and what goes by them; gives the rows as they are then."""
+    """Write new features and keys; returns the updated rows."""
     session.clear_keys()
     fresh = list(rows)
     for pages, batch in features.each():

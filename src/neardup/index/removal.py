@@ -1,4 +1,4 @@
-"""Pages that leave the index."""
+"""Removing pages from the index."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES_AT_ONCE = 1_000
 def expire(
     method: Method, store: Store, moment: int, clock: Callable[[], int], bounds: Bounds = BOUNDS
 ) -> int:
-    """Forget pages that were last added before a moment, some at a time; gives how many."""
+    """Remove pages last added before a moment, in batches; returns how many."""
     count = 0
     while True:
 
@@ -45,10 +45,10 @@ def expire(
 def remove(
     method: Method, session: Session, rows: Sequence[PageRow], at: int, bounds: Bounds = BOUNDS
 ) -> None:
-    """Forget pages.
+    """Remove pages.
 
-    A state that goes by the order of pages cannot take one out: it may name the page once more,
-    and then a page that stayed beside it is meant. `expire` makes such a state anew.
+    The state of a method that decides in order cannot lose a page: it may still name a removed one,
+    which then stands for a neighbour that stayed. `expire` rebuilds such a state.
     """
     if rows:
         _take_out(method, session, rows, at, bounds)
@@ -57,7 +57,7 @@ def remove(
 def _take_out(
     method: Method, session: Session, rows: Sequence[PageRow], at: int, bounds: Bounds
 ) -> None:
-    """Forget pages; those that hung together through them are clustered anew."""
+    """Remove pages and recluster the components that they held together."""
     gone = {row.number for row in rows}
     bridges = _bridges(method, session, gone)
     features = stored_features(method, session)
@@ -82,10 +82,10 @@ def _take_out(
 
 
 def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
-    """Pairs in place of those through pages that are gone.
+    """Pairs that replace those with removed pages, for a method that decides in order.
 
-    Where a method decides in order, a page has one pair: with the page it was found to duplicate.
-    When that one goes, those that were put beside it stay together.
+    There a page has one pair: with the page it duplicates. If that page is removed, its duplicates
+    stay together.
     """
     if assigner(method) is None:
         return []
@@ -103,7 +103,7 @@ def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:
 
 
 def _leave_aliases(session: Session, rows: Sequence[PageRow], gone: set[int]) -> None:
-    """Whom the state means when it names a page that is gone: a neighbour that stays, or none."""
+    """Record whom the state means by each removed page: a neighbour that stays, or none."""
     beside: dict[int, int] = {}
     for edge in session.edges(sorted(gone)):
         for lost, page in ((edge.a, edge.b), (edge.b, edge.a)):
@@ -125,7 +125,7 @@ def _shrink(session: Session, rows: Sequence[PageRow], at: int) -> None:
 
 
 def rebuild_state(method: Method, session: Session) -> None:
-    """The state of a method that decides in order, as if only the pages here had come."""
+    """Rebuild the state of a method that decides in order from the stored pages alone."""
     if (decides := assigner(method)) is None:
         return
     session.clear_state()

@@ -1,4 +1,4 @@
-"""What a store was made for: a method with its options. It answers for that and nothing else."""
+"""The settings of a store: one method with its options, and no other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from neardup.stores.store import Store
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What somebody who opens a store asks for; None leaves it to the store."""
+    """The settings requested on opening a store; None accepts the store's own."""
 
     method: MethodLike | None = None
     options: Mapping[str, object] | None = None
     preset: str | None = None
     view: str | None = None
     keep_text: bool | None = None
-    upgrade: bool = False  # an older format is welcome: everything is computed again
+    upgrade: bool = False  # accept an older format: everything will be computed again
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Settings:
     method: str
     options: dict[str, Any]
     keep_text: bool
-    view: str | None = None  # None in stores from before there were views: the method's own
+    view: str | None = None  # None in stores older than views: the method's default
 
     def make_method(self) -> Method:
-        """The method that the store was made for."""
+        """The method of the store."""
         return make_method(self.method, self.options, view=self.view, stored=True)
 
 
 def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
-    """The settings of the store; those asked for if it is new, or else an error if they differ.
+    """The settings of the store: the requested ones if it is new; else an error if they differ.
 
     `current` is the format of this version.
     """
@@ -84,7 +84,7 @@ def _keep(session: Session, settings: Settings) -> Settings:
 
 
 def keep_upgraded(session: Session, method: Method) -> None:
-    """Say that all features of a store are those of this version."""
+    """Record that all features of a store are those of this version."""
     kept = {"format": FORMAT, "options": dataclasses.asdict(method.options), "view": method.view}
     for name, value in kept.items():
         session.keep_setting(name, json.dumps(value, sort_keys=True))

@@ -1,13 +1,12 @@
-"""What the index knows of the sites its pages come from.
+"""What the index knows about the sites of its pages.
 
-A method that surveys wants to know what a site repeats. Counting every line of every page would
-take more room than the pages. So a site is told by a sample: the newest `SAMPLE` of its pages
-stand for it. A line that all pages repeat is known from the second page on, and what a page
-brought is forgotten with the page.
+The view `own` needs to know what a site repeats. Counting every line of every page would take more
+space than the pages. So a site is represented by a sample: its newest `SAMPLE` pages. A line that
+all pages repeat is recognised from the second page on, and the counts of a page go with the page.
 
-What a page's own text is can be told better when more pages of its site have come. When the
-sample of a site has doubled, its pages get new features and are judged again; from `SAMPLE` pages
-on the site is known.
+The more pages of a site have arrived, the better its repeated text is known. Whenever the sample of
+a site has doubled, its pages get new features and are judged again; with `SAMPLE` pages the site
+counts as known.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from neardup.stores.session import Session
 from neardup.text.sites import SiteCounts, Survey, add_counts
 
 SAMPLE = 32
-LEXICON = 4096  # pages from which a survey of all pages stays as it is, until a recheck
-ALL = 0  # the number under which that survey is kept
+LEXICON = 4096  # with more pages, a survey of all pages is only renewed by a recheck
+ALL = 0  # the page number under which that survey is stored
 SURVEYED = "surveyed pages"
 
 
@@ -35,17 +34,17 @@ SURVEYED = "surveyed pages"
 class Sites:
     """The sites of a batch of new pages."""
 
-    pages: int  # how many there are
+    pages: int  # pages in the batch
     rows: list[tuple[int, int]]  # site and row of the batch
-    samples: dict[int, list[int]]  # the stored pages that stand for each site, newest first
+    samples: dict[int, list[int]]  # the stored pages that represent each site, newest first
 
     @cached_property
     def arriving(self) -> Counter[int]:
-        """How many pages of the batch each site gets."""
+        """The number of new pages of each site."""
         return Counter(site for site, _ in self.rows)
 
     def rows_with_company(self, count: int) -> list[int]:
-        """The rows that share a site with another page; those from the new pages on always."""
+        """The rows that share a site with another page; rows after the new pages always count."""
         crowded = {
             site for site, sample in self.samples.items() if sample or self.arriving[site] > 1
         }
@@ -53,7 +52,7 @@ class Sites:
         return sorted(new.union(range(self.pages, count)))
 
     def stale(self) -> list[int]:
-        """Stored pages of sites whose sample doubles with this batch, or passes a doubling."""
+        """The stored pages of sites whose sample doubles with this batch."""
         found = set()
         for site, sample in self.samples.items():
             before, after = len(sample), min(len(sample) + self.arriving[site], SAMPLE)
@@ -62,11 +61,11 @@ class Sites:
         return sorted(found)
 
     def siblings(self) -> list[int]:
-        """All stored pages that tell something about these sites."""
+        """All stored pages that represent these sites."""
         return sorted({number for sample in self.samples.values() for number in sample})
 
     def retired(self) -> list[tuple[int, int]]:
-        """Site and number of the pages that stand for their site no longer."""
+        """Site and number of the pages that no longer represent their site."""
         return [
             (site, number)
             for site, sample in self.samples.items()
@@ -74,7 +73,7 @@ class Sites:
         ]
 
     def taken_up(self, numbers: list[int]) -> list[tuple[int, int]]:
-        """Site and number of the new pages that stand for their sites: the newest ones."""
+        """Site and number of the new pages that represent their sites: the newest ones."""
         by_site: dict[int, list[int]] = defaultdict(list)
         for site, row in self.rows:
             by_site[site].append(numbers[row])
@@ -84,7 +83,7 @@ class Sites:
 
 
 def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
-    """The sites of new pages, and who stands for them so far."""
+    """The sites of new pages, and the stored pages that represent them."""
     if method.site_counts is None:
         return Sites(pages.num_rows, [], {})
     keys = method.site_counts.sites(pages)
@@ -99,9 +98,9 @@ def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
 def survey_of_sites(
     counts: SiteCounts, session: Session, sites: Sites, batch: pa.RecordBatch, siblings: list[int]
 ) -> Survey:
-    """What is counted over the batch and the pages that stand for its sites.
+    """The counts over the batch and the pages that represent its sites.
 
-    A page that is alone on its sites counts for nobody, and is left out.
+    A page that is alone on its sites affects no other page and is left out.
     """
     shared = pa.array(sites.rows_with_company(batch.num_rows), pa.int64())
     ours = [counts.count(batch.take(shared))] if len(shared) else []
@@ -110,9 +109,9 @@ def survey_of_sites(
 
 
 def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> Survey:
-    """What the method counts over all pages, as it was when their number last doubled.
+    """The method's counts over all pages, as of when their number last doubled.
 
-    Features that go by it can only be compared if they went by the same survey.
+    Features that depend on it are comparable only if they were computed from the same survey.
     """
     kept = session.content("surveys", [ALL])
     if not kept:
@@ -122,14 +121,14 @@ def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> S
 
 
 def doubles(before: int, after: int) -> bool:
-    """Whether all pages are to be surveyed anew when there are more of them."""
+    """Whether the survey of all pages must be renewed when their number grows."""
     return before < LEXICON and before.bit_length() != after.bit_length()
 
 
 def stored_surveys(
     counts: SiteCounts, session: Session, numbers: list[int]
 ) -> list[pa.RecordBatch]:
-    """What is counted over stored pages, from their text or as it was kept without it."""
+    """The counts of stored pages: from their text, or as stored in its place."""
     if not numbers:
         return []
     texts = session.content("texts", numbers)

@@ -1,7 +1,7 @@
 """The state of a method that decides in order, kept in a store.
 
-What is written stays here until `written` is put into the store with everything else, so a query
-changes nothing and a batch that fails leaves nothing behind.
+Changes are held here until `written` goes into the store with everything else, so a query changes
+nothing and a failed batch leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from neardup.stores.records import PageRow
 from neardup.stores.session import Session
 
-ALIASES = "index/aliases"  # the map of pages that are gone, to those who stand for them
+ALIASES = "index/aliases"  # maps removed pages to the pages that stand for them
 
 
 def turn(row: PageRow) -> tuple[bool, int, str]:
-    """When a page is taken: by (time, id), pages without a time last."""
+    """The order in which pages are decided: by (time, id), pages without a time last."""
     return row.time is None, row.time or 0, row.id
 
 
@@ -47,7 +47,7 @@ class StoredMap(MutableMapping[str, Any]):
         self.dropped.discard(key)
 
     def __delitem__(self, key: str) -> None:
-        self[key]  # a key that is not there is an error
+        self[key]  # raises KeyError if the key is missing
         self.put.pop(key, None)
         self._read.pop(key, None)
         self.dropped.add(key)
@@ -73,7 +73,7 @@ class StoredState:
 
     @property
     def written(self) -> list[tuple[str, str, str]]:
-        """Map, key and value of all that was set."""
+        """Map, key and value of every entry that was set."""
         return [
             (name, key, value)
             for name, each in self._maps.items()
@@ -82,5 +82,5 @@ class StoredState:
 
     @property
     def dropped(self) -> list[tuple[str, str]]:
-        """Map and key of all that was deleted."""
+        """Map and key of every entry that was deleted."""
         return [(name, key) for name, each in self._maps.items() for key in each.dropped]

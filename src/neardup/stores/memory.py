@@ -1,6 +1,6 @@
-"""A store that lasts as long as the process: SQLite's own database in memory.
+"""A store that lasts as long as the process: an SQLite database in memory.
 
-The same tables and statements as on disk, so the same answers.
+It has the same tables and statements as on disk, so it gives the same answers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A store in PostgreSQL, shared by processes on many machines.
 
-All writers take one advisory lock, so each sees what the one before it has written: no page is
-judged twice or against half a batch. Parsing, the greater part of the work, is done before. Where
-the server goes away, the work is done again when it is back.
+All writers take one advisory lock, so each sees what the previous one has written: no page is
+judged twice or against half a batch. Parsing, most of the work, is done before taking the lock. If
+the server goes away, the transaction is repeated once it is back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TYPES = {
     "hashed": "USING hash",
 }
 SCHEMA = "neardup"  # of the tables, unless the URL says ?schema=other
-PATIENCE = 60.0  # seconds that a server may be away
+PATIENCE = 60.0  # seconds to wait for a server that is away
 MOST_CONNECTIONS = 8
 PASSING = {  # SQLSTATE of errors that a retry can mend, beside those of the connection (08)
     "40001",  # serialization failure
@@ -47,11 +47,11 @@ PASSING = {  # SQLSTATE of errors that a retry can mend, beside those of the con
     "57P02",  # has crashed,
     "57P03",  # or is starting up
 }
-WRITER = 0x6E656172  # the advisory lock of the one that writes, with the hash of the schema's name
+WRITER = 0x6E656172  # the advisory lock of writers, with the hash of the schema's name
 
 
 class PostgresConnection:
-    """See `stores.connection.Connection`."""
+    """See `stores.schema.Connection`."""
 
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
@@ -122,7 +122,7 @@ class PostgresStore:
         self._pool.close()
 
     def _patiently(self, begin: str, work: Callable[[Session], Result]) -> Result:
-        """Run `work` in a transaction, and again when the server was away."""
+        """Run `work` in a transaction; run it again if the server was away."""
         started = time.monotonic()
         pause = 0.05
         while True:
@@ -172,13 +172,13 @@ class PostgresStore:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether the same work may succeed later: the server was away, too busy, or in conflict."""
+    """Whether a retry may succeed: the server was away, too busy, or reported a conflict."""
     state = getattr(error, "sqlstate", None)
     return state is None or state.startswith("08") or state in PASSING
 
 
 def _target(url: str) -> tuple[str, str]:
-    """What psycopg connects to, and the schema of the tables."""
+    """The connection string for psycopg, and the schema of the tables."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
     schema = query.pop("schema", SCHEMA)

@@ -8,18 +8,18 @@ from typing import NamedTuple
 class PageRow(NamedTuple):
     """The bookkeeping of a page. Times are microseconds since 1970, UTC."""
 
-    number: int  # in the order of arrival, never used twice
+    number: int  # in order of arrival, never reused
     id: str
     url: str
     host: str
     title: str
-    time: int | None  # what the page or its capture says
+    time: int | None  # stated by the page or its capture
     added: int
     seen: int  # when it was last added
     size: int  # bytes of the raw page
     length: int  # characters of its text
     digest: int  # of the raw page
-    sister: int  # see `methods.base.ClustersAroundCentres`
+    sister: int  # see `methods.base.Method.same_host_group`
     decidable: bool
     cluster: int
 
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
 
 class ClusterRow(NamedTuple):
-    """A cluster that is or was. `moved_to` is the cluster that took over its last member."""
+    """A present or former cluster. `moved_to` is the cluster that took over its last member."""
 
     cluster: int
     size: int
@@ -58,12 +58,12 @@ class EventRow(NamedTuple):
     at: int
     cluster: int
     kind: str  # created, joined, left, removed, merged, split
-    page: str  # the id of the page it happened through, or empty
-    other: int | None  # the cluster on the other side
+    page: str  # the id of the page that caused it, or empty
+    other: int | None  # the other cluster involved
 
 
 class FeedbackRow(NamedTuple):
-    """What a person said of a pair; `a` < `b`."""
+    """A person's decision on a pair; `a` < `b`."""
 
     a: str
     b: str

@@ -1,4 +1,4 @@
-"""The tables of a store, the steps from one version to the next, and what a database must offer.
+"""The tables of a store, the migrations between versions, and what a database must provide.
 
 SQL is written once, in `session.py` and here, with `?` for a value and `IN (?*)` for a list of
 values; each database translates that (`Connection`).
@@ -20,7 +20,7 @@ class Connection(Protocol):
     """A connection inside a transaction."""
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """The rows that a query gives."""
+        """The rows that a query returns."""
 
     def run(self, sql: str, *values: object) -> None:
         """Run one statement."""
@@ -29,13 +29,13 @@ class Connection(Protocol):
         """Run one statement for each row."""
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
-        """Add rows that are not there yet, the quickest way there is."""
+        """Insert new rows, in the fastest way the database has."""
 
     def bytes_of(self, table: str) -> int:
-        """What a table takes on disk with its indexes."""
+        """Bytes on disk of a table and its indexes."""
 
 
-# What each table is for, in the words of `Index.sizes`.
+# The purpose of each table, as `Index.sizes` reports it.
 PARTS = {
     "bookkeeping": ("pages", "sites", "edges", "clusters", "events", "settings", "feedback"),
     "keys": ("keys",),
@@ -49,7 +49,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def _run_file(name: str, connection: Connection, types: dict[str, str]) -> None:
-    """Run the statements of a file; `types` fills in what differs between databases."""
+    """Run the statements of a file; `types` fills in the types that differ between databases."""
     text = (MIGRATIONS / name).read_text(encoding="utf-8").format(**types)
     for statement in text.rstrip(";\n").split(";\n"):
         connection.run(statement)
@@ -61,7 +61,7 @@ def _make_tables(connection: Connection, types: dict[str, str]) -> None:
 
 def _index_long_texts(connection: Connection, types: dict[str, str]) -> None:
     _run_file("2.sql", connection, types)
-    if types["hashed"]:  # how the database indexes a hash of a text; empty if it takes any text
+    if types["hashed"]:  # how the database indexes a hash of a text; empty if it indexes any text
         _run_file("2-hashed.sql", connection, types)
 
 
@@ -74,7 +74,7 @@ STEPS: list[Step] = [_make_tables, _index_long_texts]
 def migrate(
     connection: Connection, types: dict[str, str], version: int, steps: Sequence[Step] = STEPS
 ) -> int:
-    """Bring a store from `version` (0: nothing is there) to the newest; gives that version."""
+    """Migrate a store from `version` (0: empty) to the newest version, which is returned."""
     if version > len(steps):
         raise StoreError(
             f"the store has version {version} and this neardup knows versions up to {len(steps)}: "

@@ -1,4 +1,4 @@
-"""Everything an index asks of a store, inside one transaction. The SQL is the same everywhere."""
+"""Everything the index reads and writes in a store, within one transaction, in portable SQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Session:
     # Settings and counters
 
     def settings(self) -> dict[str, str]:
-        """What the store says about itself."""
+        """The settings of the store, by name."""
         return dict(self._db.rows("SELECT name, value FROM settings"))
 
     def keep_setting(self, name: str, value: str) -> None:
@@ -33,7 +33,7 @@ class Session:
         self._db.run("INSERT INTO settings VALUES (?, ?)", name, value)
 
     def take_numbers(self, kind: str, count: int) -> int:
-        """The first of `count` numbers that nobody has had."""
+        """Reserve `count` new numbers; returns the first."""
         found = self._db.rows("SELECT value FROM settings WHERE name = ?", f"next {kind}")
         first = int(found[0][0]) if found else 1
         if count:
@@ -43,7 +43,7 @@ class Session:
     # Pages
 
     def known(self, ids: Sequence[str]) -> dict[str, PageRow]:
-        """The pages that are here, by id."""
+        """The stored pages with these ids, by id."""
         rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", list(ids))
         return {row.id: row for row in map(PageRow._make, rows)}
 
@@ -52,26 +52,26 @@ class Session:
         return {row.number: row for row in map(PageRow._make, rows)}
 
     def pages_after(self, number: int, most: int) -> list[PageRow]:
-        """The next pages in the order of arrival."""
+        """The next pages in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE number > ? ORDER BY number LIMIT ?"
         return [PageRow._make(row) for row in self._db.rows(sql, number, most)]
 
     def every_page(self) -> Iterator[PageRow]:
-        """All pages in the order of arrival, some at a time."""
+        """All pages in order of arrival, read in batches."""
         after = 0
         while found := self.pages_after(after, PAGES_AT_ONCE):
             yield from found
             after = found[-1].number
 
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
-        """The pages of some clusters, in the order of arrival."""
+        """The pages of these clusters, in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
         return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
     def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
-        """The page of each cluster that came first, those in `without` aside.
+        """The first page of each cluster, ignoring those in `without`.
 
-        A large cluster is not read for it.
+        It does not read the whole of a large cluster.
         """
         first = "SELECT min(number) FROM pages WHERE pages.cluster = clusters.cluster"
         if without:
@@ -84,7 +84,7 @@ class Session:
         return int(self._db.rows("SELECT count(*) FROM pages")[0][0])
 
     def not_seen_since(self, moment: int, most: int) -> list[int]:
-        """Pages that were added last before that moment, some of them."""
+        """Some of the pages that were last added before that moment."""
         sql = "SELECT number FROM pages WHERE seen < ? ORDER BY seen LIMIT ?"
         return [number for (number,) in self._db.rows(sql, moment, most)]
 
@@ -92,19 +92,19 @@ class Session:
         self._db.insert("pages", PageRow._fields, rows)
 
     def update_pages(self, rows: Iterable[tuple[int, bool, int]]) -> None:
-        """Sister and decidability of pages whose features are new; the number is last."""
+        """Update same-host group and decidability of pages; the page number comes last."""
         self._db.run_many("UPDATE pages SET sister = ?, decidable = ? WHERE number = ?", rows)
 
     def saw(self, numbers: Sequence[int], moment: int) -> None:
-        """These pages were added once more."""
+        """Record that these pages were added again."""
         self._db.run("UPDATE pages SET seen = ? WHERE number IN (?*)", moment, list(numbers))
 
     def assign(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Put pages into clusters; the number of the page is last."""
+        """Assign pages to clusters; the page number comes last."""
         self._db.run_many("UPDATE pages SET cluster = ? WHERE number = ?", rows)
 
     def drop_pages(self, numbers: Sequence[int]) -> None:
-        """Forget pages, their content, sites and edges; their keys are dropped by name."""
+        """Delete pages with their content, sites and edges; keys are deleted separately."""
         listed = list(numbers)
         for table in ("pages", "texts", "features", "surveys", "sites"):
             self._db.run(f"DELETE FROM {table} WHERE number IN (?*)", listed)
@@ -113,16 +113,16 @@ class Session:
     # Content, compressed
 
     def content(self, kind: Content, numbers: Sequence[int]) -> dict[int, bytes]:
-        """What is kept of each page under that name, where it is kept."""
+        """The content of that name of each page that has it."""
         sql = f"SELECT number, content FROM {kind} WHERE number IN (?*)"
         return dict(self._db.rows(sql, list(numbers)))
 
     def put_content(self, kind: Content, rows: Iterable[tuple[int, bytes]]) -> None:
-        """Keep content of pages that have none of that name."""
+        """Insert content of pages that have none of that name."""
         self._db.insert(kind, ("number", "content"), rows)
 
     def replace_content(self, kind: Content, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Keep content in place of what was."""
+        """Insert or replace content."""
         self.drop_content(kind, [number for number, _ in rows])
         self.put_content(kind, rows)
 
@@ -132,12 +132,12 @@ class Session:
     # Keys
 
     def postings(self, keys: Sequence[int]) -> list[tuple[int, int]]:
-        """Each key with each page that has it."""
+        """Each of these keys with each page that has it."""
         sql = "SELECT key, number FROM keys WHERE key IN (?*)"
         return [(key, number) for key, number in self._db.rows(sql, list(keys))]
 
     def put_keys(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Keys of pages, each once, sorted for speed."""
+        """Insert keys of pages, without repeats; sorted input is faster."""
         self._db.insert("keys", ("key", "number"), rows)
 
     def drop_keys(self, rows: Iterable[tuple[int, int]]) -> None:
@@ -149,27 +149,27 @@ class Session:
     # Sites
 
     def on_sites(self, sites: Sequence[int]) -> list[tuple[int, int]]:
-        """Each site with the pages that stand for it, newest first."""
+        """Each site with the pages that represent it, newest first."""
         sql = "SELECT site, number FROM sites WHERE site IN (?*) ORDER BY site, number DESC"
         return [(site, number) for site, number in self._db.rows(sql, list(sites))]
 
     def standing(self, numbers: Sequence[int]) -> set[int]:
-        """Those of the pages that stand for a site."""
+        """Which of these pages represent a site."""
         sql = "SELECT DISTINCT number FROM sites WHERE number IN (?*)"
         return {number for (number,) in self._db.rows(sql, list(numbers))}
 
     def put_sites(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Pages that stand for a site from now on."""
+        """Add pages to those that represent a site."""
         self._db.insert("sites", ("site", "number"), rows)
 
     def drop_sites(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Pages that stand for a site no longer."""
+        """Remove pages from those that represent a site."""
         self._db.run_many("DELETE FROM sites WHERE site = ? AND number = ?", rows)
 
     # Edges
 
     def edges(self, numbers: Sequence[int]) -> list[Edge]:
-        """The pairs that these pages are in."""
+        """The pairs of these pages."""
         listed = list(numbers)
         sql = f"SELECT {EDGE} FROM edges WHERE a IN (?*) UNION SELECT {EDGE} FROM edges WHERE b"
         return [Edge._make(row) for row in self._db.rows(f"{sql} IN (?*)", listed, listed)]
@@ -178,7 +178,7 @@ class Session:
         self._db.insert("edges", Edge._fields, edges)
 
     def drop_edges(self, numbers: Sequence[int]) -> None:
-        """Forget the pairs that these pages are in."""
+        """Delete the pairs of these pages."""
         listed = list(numbers)
         self._db.run("DELETE FROM edges WHERE a IN (?*)", listed)
         self._db.run("DELETE FROM edges WHERE b IN (?*)", listed)
@@ -189,12 +189,12 @@ class Session:
     # Clusters and their history
 
     def cluster(self, cluster: int) -> ClusterRow | None:
-        """A cluster that is or was."""
+        """A present or former cluster."""
         found = self._db.rows(f"SELECT {CLUSTER} FROM clusters WHERE cluster = ?", cluster)
         return ClusterRow._make(found[0]) if found else None
 
     def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
-        """Some clusters that are or were."""
+        """Present or former clusters."""
         sql = f"SELECT {CLUSTER} FROM clusters WHERE cluster IN (?*)"
         return [ClusterRow._make(row) for row in self._db.rows(sql, list(clusters))]
 
@@ -206,13 +206,13 @@ class Session:
         self._db.run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
 
     def events(self, cluster: int) -> list[EventRow]:
-        """What happened to a cluster, in order."""
+        """The events of a cluster, in order."""
         names = ", ".join(EventRow._fields)
         sql = f"SELECT {names} FROM events WHERE cluster = ? ORDER BY number"
         return [EventRow._make(row) for row in self._db.rows(sql, cluster)]
 
     def put_events(self, events: Sequence[EventRow]) -> None:
-        """Write the history on."""
+        """Append to the history."""
         first = self.take_numbers("event", len(events))
         rows = [(first + place, *event) for place, event in enumerate(events)]
         self._db.insert("events", ("number", *EventRow._fields), rows)
@@ -220,7 +220,7 @@ class Session:
     # The state of methods that decide in order
 
     def state(self, name: str, key: str) -> str | None:
-        """A value of a map, as text."""
+        """The value of a key in a map, as text."""
         found = self._db.rows("SELECT value FROM state WHERE map = ? AND key = ?", name, key)
         return found[0][0] if found else None
 
@@ -228,7 +228,7 @@ class Session:
         return [key for (key,) in self._db.rows("SELECT key FROM state WHERE map = ?", name)]
 
     def put_state(self, rows: Sequence[tuple[str, str, str]]) -> None:
-        """Values of maps, new or in place of others."""
+        """Insert or replace values of maps."""
         self.drop_state([(name, key) for name, key, _ in rows])
         self._db.insert("state", ("map", "key", "value"), rows)
 
@@ -238,10 +238,10 @@ class Session:
     def clear_state(self) -> None:
         self._db.run("DELETE FROM state")
 
-    # What people said
+    # Feedback
 
     def put_feedback(self, row: FeedbackRow) -> None:
-        """Keep what was said of a pair, in place of what was said before."""
+        """Insert or replace the feedback on a pair."""
         self.drop_feedback(row.a, row.b)
         self._db.insert("feedback", FeedbackRow._fields, [row])
 
@@ -249,7 +249,7 @@ class Session:
         self._db.run("DELETE FROM feedback WHERE a = ? AND b = ?", a, b)
 
     def feedback(self, ids: Sequence[str] | None = None) -> list[FeedbackRow]:
-        """What was said of pairs within these pages, or of all pairs, oldest first."""
+        """The feedback on pairs among these pages, or on all pairs, oldest first."""
         names = ", ".join(FeedbackRow._fields)
         if ids is None:
             rows = self._db.rows(f"SELECT {names} FROM feedback ORDER BY at, a, b")
@@ -258,14 +258,14 @@ class Session:
             rows = self._db.rows(sql, list(ids), list(ids))
         return [FeedbackRow(a, b, bool(duplicate), at, note) for a, b, duplicate, at, note in rows]
 
-    # What people look at
+    # Reports
 
     def select(self, sql: str, *values: object) -> list[Row]:
-        """The rows of a question that only a page for people asks; it must read only."""
+        """The rows of a query that only reads, for pages that people look at."""
         return self._db.rows(sql, *values)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes on disk by part."""
+        """Bytes on disk by purpose."""
         return {
             part: sum(self._db.bytes_of(table) for table in tables)
             for part, tables in PARTS.items()

@@ -1,7 +1,7 @@
 """A store in one SQLite file, shared by threads and processes of one machine.
 
-Write-ahead logging lets readers go on while one writes, and `synchronous = FULL` makes a commit
-outlast a power cut. A transaction that was not committed is undone when the file is opened next.
+Write-ahead logging lets readers continue during a write, and with `synchronous = FULL` a commit
+survives a power cut. An uncommitted transaction is rolled back when the file is next opened.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TYPES = {
     "hashed": "",
 }
 PATIENCE = 120.0  # seconds to wait for another writer
-ROWS_AT_ONCE = 64  # that a statement inserts; SQLite takes 999 values everywhere
-CACHE_KIB = 64 * 1024  # of the file, in memory, for each connection
+ROWS_AT_ONCE = 64  # rows per insert statement; every SQLite accepts 999 values
+CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
 
 
 class SqliteConnection:
-    """See `stores.connection.Connection`."""
+    """See `stores.schema.Connection`."""
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
@@ -51,7 +51,7 @@ class SqliteConnection:
         self.raw.executemany(sql, rows)
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
-        """Many rows with one statement, which costs half; what is left over one by one."""
+        """Insert many rows per statement, at half the cost; the remainder one by one."""
         names, values = tuple(columns), chain.from_iterable(rows)
         full = ROWS_AT_ONCE * len(names)
         while len(some := tuple(islice(values, full))) == full:
@@ -60,7 +60,7 @@ class SqliteConnection:
         self.raw.executemany(_inserting(table, names, 1), left)
 
     def bytes_of(self, table: str) -> int:
-        """Pages of the file that hold the table and its indexes."""
+        """The pages of the file that hold the table and its indexes."""
         sql = "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema"
         found = self.raw.execute(f"{sql} WHERE tbl_name = ?)", (table,)).fetchone()[0]
         return int(found or 0)
@@ -89,7 +89,7 @@ class SqliteStore:
         self._file = file
         self._here = threading.local()  # a connection belongs to one thread
         self._open: list[sqlite3.Connection] = []
-        self.write(lambda session: None)  # makes or migrates the tables
+        self.write(lambda session: None)  # creates or migrates the tables
 
     def read(self, work: Callable[[Session], Result]) -> Result:
         return self._within("BEGIN", work)
@@ -114,7 +114,7 @@ class SqliteStore:
                 found = work(Session(SqliteConnection(raw)))
                 raw.execute("COMMIT")
             except BaseException:
-                if raw.in_transaction:  # some errors have rolled back already
+                if raw.in_transaction:  # some errors have already rolled back
                     raw.execute("ROLLBACK")
                 raise
             return found
@@ -135,7 +135,7 @@ class SqliteStore:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Errors of the database in words that say what to do."""
+        """Turn errors of the database into messages that say what to do."""
         try:
             yield
         except sqlite3.DataError as error:
@@ -145,8 +145,8 @@ class SqliteStore:
 
 
 def prepare(raw: sqlite3.Connection) -> None:
-    """Settings of a connection; tables where there are none or older ones."""
-    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or it does nothing
+    """Configure a connection, and create or migrate the tables."""
+    raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect once there is a table
     raw.execute("PRAGMA journal_mode = WAL")
     raw.execute("PRAGMA synchronous = FULL")
     raw.execute("PRAGMA secure_delete = OFF")

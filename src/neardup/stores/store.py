@@ -1,4 +1,4 @@
-"""What every store can do: run a function over a session, reading or writing."""
+"""The contract of stores: run a function over a session, to read or to write."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Result = TypeVar("Result")
 
 
 class Store(Protocol):
-    """A place for pages that outlives the process and may be shared by many."""
+    """Storage for an index that outlives the process and may be shared."""
 
     url: str  # without a password
 
     def read(self, work: Callable[[Session], Result]) -> Result:
-        """What `work` gives over the store as it stands at one moment."""
+        """The result of `work` over a snapshot of the store."""
 
     def write(self, work: Callable[[Session], Result]) -> Result:
-        """What `work` gives, with all it has written or, if it raises, nothing of it.
+        """The result of `work`; what it wrote is committed, or rolled back if it raises.
 
-        One writer at a time, over all processes. Where a server goes away, `work` is run again
-        when it is back: its second run must be as good as its first.
+        There is one writer at a time over all processes. If a server goes away, `work` is run again
+        once it is back, so it must be repeatable.
         """
 
     def compact(self) -> None:
-        """Give space that is not used any more back to the system."""
+        """Return unused space to the system."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 class StoreOpener(Protocol):
