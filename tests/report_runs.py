@@ -15,7 +15,7 @@ from neardup.local.corpus import PAGE_COLUMNS, Corpus, TextPart
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.run import Silent, Stage
-from neardup.local.work import Parts
+from neardup.local.work import FileParts, MemoryParts
 from neardup.methods.base import SurveyResults, verdicts
 from neardup.methods.exact import Exact
 from neardup.model import Relation
@@ -85,11 +85,11 @@ def _corpus(pages: Sequence[Given]) -> Corpus:
     table = pa.Table.from_batches([batch.select(PAGE_COLUMNS)])
     lengths = pa.array([len(page.text) for page in pages], pa.int64())
     table = table.append_column("length", lengths)
-    return Corpus(batch["id"], table, [TextPart(batch, np.arange(len(pages)))])
+    return Corpus(batch["id"], table, [TextPart(MemoryParts.of([batch]), 0, np.arange(len(pages)))])
 
 
 def _judged(folder: Path, corpus: Corpus, pairs: Sequence[Judgement]) -> Judged:
-    parts = Parts(folder, VERDICTS, compressed=True)
+    parts = FileParts(folder, VERDICTS, compressed=True)
     batch = verdicts(
         [Relation(pair.relation) for pair in pairs],
         [pair.similarity for pair in pairs],

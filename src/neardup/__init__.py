@@ -2,6 +2,8 @@
 
     import neardup
 
+    result = neardup.find_duplicates(texts)                 # which of these texts are duplicates?
+    frame = neardup.drop_duplicates(frame, text="body")     # a table without its duplicates
     result = neardup.dedup("crawl.warc.gz", "result")       # a folder of decisions
     verdict = neardup.compare("a.html", "b.html")           # what is a to b?
     index = neardup.Index.open("sqlite:///crawl.db")        # have I seen this page?
@@ -26,8 +28,18 @@ from neardup.errors import (
 from neardup.model import Block, BlockKind, Cluster, Page, RawPage, Region, Relation, Verdict
 
 if TYPE_CHECKING:
-    from neardup.api import compare, dedup, html_page, read_pages, recluster, text_page
+    from neardup.api import (
+        compare,
+        dedup,
+        drop_duplicates,
+        find_duplicates,
+        html_page,
+        read_pages,
+        recluster,
+        text_page,
+    )
     from neardup.index import Answer, Index
+    from neardup.local.memory import Duplicates
     from neardup.local.result import Result
     from neardup.methods.base import Method
 
@@ -36,6 +48,7 @@ __all__ = [
     "Block",
     "BlockKind",
     "Cluster",
+    "Duplicates",
     "Index",
     "InputError",
     "Method",
@@ -52,6 +65,8 @@ __all__ = [
     "Verdict",
     "compare",
     "dedup",
+    "drop_duplicates",
+    "find_duplicates",
     "html_page",
     "read_pages",
     "recluster",
@@ -60,11 +75,14 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "Answer": "neardup.index",
+    "Duplicates": "neardup.local.memory",
     "Index": "neardup.index",
     "Method": "neardup.methods.base",
     "Result": "neardup.local.result",
     "compare": "neardup.api",
     "dedup": "neardup.api",
+    "drop_duplicates": "neardup.api",
+    "find_duplicates": "neardup.api",
     "html_page": "neardup.api",
     "read_pages": "neardup.api",
     "recluster": "neardup.api",

@@ -1,4 +1,4 @@
-"""What people call: `dedup`, `recluster`, `compare`, `read_pages`, and pages made by hand."""
+"""What people call: `dedup`, `find_duplicates`, `recluster`, `compare`, `read_pages` and others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from neardup.errors import InputError, UsageError
 from neardup.local import result as output
 from neardup.local.corpus import Corpus
 from neardup.local.features import survey_batch
+from neardup.local.memory import Duplicates, Rows, find_in_memory
 from neardup.local.outcome import describe_run, measured, settings_of, summarise, write_result
 from neardup.local.pipeline import NO_PRIOR, Outcome, judge, rejudge, settle
 from neardup.local.prior import Prior, check_earlier, method_of, read_summary, survey_files
@@ -27,6 +29,7 @@ from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
 from neardup.pages import Limits, read, read_records
 from neardup.pages.raw import raw_batch
+from neardup.pages.tables import TableColumns
 from neardup.pages.writers import writer_for
 from neardup.report import write_report
 from neardup.rules.keeping import keep_policy
@@ -34,6 +37,8 @@ from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
 
 PAGES_AT_ONCE = 64
+
+Table = TypeVar("Table")
 
 
 def dedup(
@@ -178,6 +183,93 @@ def _write_kept(
                 text = to_utf8(raw.body, raw.charset)[0].decode()
                 writer.write(replace(raw, id=id_), text)
                 stage.advance(1, len(raw.body))
+
+
+# In memory
+
+
+def find_duplicates(
+    texts: Any,
+    *,
+    html: bool = False,
+    urls: Any = None,
+    titles: Any = None,
+    times: Any = None,
+    threshold: float | None = None,
+    method: MethodLike = DEFAULT_METHOD,
+    options: Mapping[str, object] | None = None,
+    preset: str = "default",
+    view: str | None = None,
+    keep: str | None = None,
+    contained: bool = False,
+    workers: int | None = None,
+) -> Duplicates:
+    """Find the duplicates among texts in memory, or among pages with `html=True`.
+
+    `texts` is a list of strings, a NumPy or Arrow array, a pandas or polars series, or anything
+    with the Arrow PyCapsule interface; bytes are taken, too, in any charset. `urls`, `titles` and
+    `times` are columns of the same length. Pairs are near from `threshold` on, a similarity from 0
+    to 1 [the method's own]. The answers are those of `dedup` on the same pages; nothing is written.
+
+    Rows are known by their position, and ties go to the earlier row. A row that is empty or null
+    is undecided: it is kept, in a cluster of its own.
+
+        result = neardup.find_duplicates(texts)
+        unique = [text for text, keep in zip(texts, result.keep) if keep]
+    """
+    chosen = make_method(method, options, preset=preset, view=view, threshold=threshold)
+    keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
+    content = {"html": texts} if html else {"text": texts}
+    rows = Rows.of(**content, urls=urls, titles=titles, times=times)
+    return find_in_memory(rows, chosen, keep=keep, contained=contained, workers=workers)
+
+
+def drop_duplicates(
+    table: Table,
+    *,
+    text: str | None = None,
+    html: str | None = None,
+    id: str | None = None,  # noqa: A002 - what the column holds
+    url: str | None = None,
+    title: str | None = None,
+    time: str | None = None,
+    keep: str | None = None,
+    threshold: float | None = None,
+    method: MethodLike = DEFAULT_METHOD,
+    options: Mapping[str, object] | None = None,
+    preset: str = "default",
+    view: str | None = None,
+    contained: bool = False,
+    workers: int | None = None,
+) -> Table:
+    """The table with one row of each cluster of duplicates; what was given is given back.
+
+    `table` is an Arrow table, a pandas or polars data frame, a DuckDB relation, a Hugging Face
+    dataset, or anything with the Arrow PyCapsule interface (which comes back as an Arrow table).
+    `text`, `html`, `url`, `title` and `time` name its columns; columns with these very names are
+    used without being named. Of a row that has both html and text, the html counts.
+
+    Rows are known by their position, and ties go to the earlier row, unless `id` names a column:
+    then ties go to the smaller id, as in `dedup`. `keep` says which row of a cluster stays:
+    original, longest, first, newest, oldest or canonical [original].
+
+        frame = neardup.drop_duplicates(frame, text="body", url="link")
+    """
+    chosen = make_method(method, options, preset=preset, view=view, threshold=threshold)
+    keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
+    columns = TableColumns(table)
+    named = {"text": text, "html": html, "url": url, "title": title, "time": time}
+    used = columns.chosen({what: name for what, name in named.items() if name is not None})
+    rows = Rows.of(
+        text=used.get("text"),
+        html=used.get("html"),
+        ids=None if id is None else columns.column(id),
+        urls=used.get("url"),
+        titles=used.get("title"),
+        times=used.get("time"),
+    )
+    result = find_in_memory(rows, chosen, keep=keep, contained=contained, workers=workers)
+    return cast(Table, columns.rows_where(result.keep))
 
 
 # Two pages

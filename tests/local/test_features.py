@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neardup.local.features import Features
 from neardup.local.run import Silent, Stage, key_ranges
-from neardup.local.work import Parts, in_order_of_keys, within_keys
+from neardup.local.work import FileParts, in_order_of_keys, within_keys
 from neardup.schemas import COUNTS, KEYS
 from neardup.text.sites import Survey, add_counts
 
@@ -23,7 +23,7 @@ def batch(pages: list[int]) -> pa.RecordBatch:
 
 def test_mapped_features_are_found_by_page_number(tmp_path: Path) -> None:
     pages = [np.array([4, 0, 2]), np.array([1]), np.array([], np.int64), np.array([5, 3])]
-    parts = Parts(tmp_path / "f", SCHEMA, compressed=False)
+    parts = FileParts(tmp_path / "f", SCHEMA, compressed=False)
     stage = Stage("features", Silent())
     parts.fill(pages, lambda each: (batch(each.tolist()), 0), 2, stage)
     features = Features.mapped(parts, pages)
@@ -81,7 +81,7 @@ def test_counts_add_up_over_batches_and_ranges(
 
 def test_a_range_of_keys_is_read_from_parts_in_order(tmp_path: Path) -> None:
     keys = [[9, 1, 2**64 - 1], [], [5, 5, 0, 7]]
-    parts = Parts(tmp_path / "k", KEYS, compressed=False)
+    parts = FileParts(tmp_path / "k", KEYS, compressed=False)
 
     def part(some: list[int]) -> tuple[pa.RecordBatch, int]:
         rows = pa.array(range(len(some)), pa.int64())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.arrays import FeatureRows
 from neardup.local.features import Features, judge_in_steps, pair_blocks
 from neardup.local.run import Silent, Stage
-from neardup.local.work import Parts
+from neardup.local.work import FileParts
 
 SCHEMA = pa.schema([("page", pa.int64()), ("numbers", pa.list_(pa.int64()))])
 PAGES = 9
@@ -47,7 +47,7 @@ both_ways = pytest.mark.parametrize("judge", [by_copies, in_place])
 def mapped(tmp_path: Path) -> Features:
     """Features in files, whose pages are in another order than their numbers."""
     pages = [np.array([4, 0, 2]), np.array([8, 1]), np.array([7, 5, 3, 6])]
-    parts = Parts(tmp_path / "f", SCHEMA, compressed=False)
+    parts = FileParts(tmp_path / "f", SCHEMA, compressed=False)
     parts.fill(pages, lambda each: (batch(each.tolist()), 0), 1, Stage("features", Silent()))
     return Features.mapped(parts, pages)
 

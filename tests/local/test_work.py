@@ -9,7 +9,7 @@ import pytest
 
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.local.run import Silent, Stage
-from neardup.local.work import Parts, read_part, work_folder
+from neardup.local.work import FileParts, read_part, work_folder
 
 SCHEMA = pa.schema([("number", pa.int64()), ("name", pa.string())])
 
@@ -22,13 +22,13 @@ def batch(number: int) -> tuple[pa.RecordBatch, int]:
     return pa.record_batch([[number] * 3, ["x"] * 3], schema=SCHEMA), 10
 
 
-def numbers(parts: Parts) -> list[int]:
+def numbers(parts: FileParts) -> list[int]:
     return [each["number"][0].as_py() for each in parts.each()]
 
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_parts_come_back_in_order(tmp_path: Path, compressed: bool) -> None:
-    parts = Parts(tmp_path / "p", SCHEMA, compressed=compressed)
+    parts = FileParts(tmp_path / "p", SCHEMA, compressed=compressed)
     done = stage()
     parts.fill(range(5), batch, 3, done)
     assert numbers(parts) == [0, 1, 2, 3, 4]
@@ -37,14 +37,14 @@ def test_parts_come_back_in_order(tmp_path: Path, compressed: bool) -> None:
 
 
 def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
-    Parts(tmp_path / "p", SCHEMA, compressed=True).fill(range(3), batch, 1, stage())
+    FileParts(tmp_path / "p", SCHEMA, compressed=True).fill(range(3), batch, 1, stage())
     computed = []
 
     def counting(number: int) -> tuple[pa.RecordBatch, int]:
         computed.append(number)
         return batch(number)
 
-    again, done = Parts(tmp_path / "p", SCHEMA, compressed=True), stage()
+    again, done = FileParts(tmp_path / "p", SCHEMA, compressed=True), stage()
     again.fill(range(5), counting, 1, done)
     assert computed == [3, 4]
     assert numbers(again) == [0, 1, 2, 3, 4]
@@ -52,8 +52,8 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
 
 
 def test_what_was_cut_otherwise_is_computed_again(tmp_path: Path) -> None:
-    def parts(cuts: int) -> Parts:
-        return Parts(tmp_path / "p", SCHEMA, compressed=True, cuts=cuts)
+    def parts(cuts: int) -> FileParts:
+        return FileParts(tmp_path / "p", SCHEMA, compressed=True, cuts=cuts)
 
     parts(3).fill(range(3), batch, 1, stage())
     assert len(parts(3).listed) == 3
@@ -61,12 +61,12 @@ def test_what_was_cut_otherwise_is_computed_again(tmp_path: Path) -> None:
     assert other.listed == []
     other.fill(range(7, 9), batch, 1, stage())
     assert numbers(parts(2)) == [7, 8]
-    assert numbers(Parts(tmp_path / "p", SCHEMA, compressed=True)) == [7, 8]  # to read only
+    assert numbers(FileParts(tmp_path / "p", SCHEMA, compressed=True)) == [7, 8]  # to read only
 
 
 @pytest.mark.parametrize("damage", ["part", "missing", "line", "garbage"])
 def test_a_damaged_part_and_all_after_it_are_computed_again(tmp_path: Path, damage: str) -> None:
-    parts = Parts(tmp_path / "p", SCHEMA, compressed=True)
+    parts = FileParts(tmp_path / "p", SCHEMA, compressed=True)
     parts.fill(range(4), batch, 1, stage())
     manifest = tmp_path / "p" / "manifest.jsonl"
     lines = manifest.read_bytes().splitlines(keepends=True)
@@ -78,10 +78,10 @@ def test_a_damaged_part_and_all_after_it_are_computed_again(tmp_path: Path, dama
         manifest.write_bytes(b"".join(lines[:2]) + lines[2][:7])
     else:
         manifest.write_bytes(b"".join(lines[:2]) + b"\xff\xfe[]\n")
-    again = Parts(tmp_path / "p", SCHEMA, compressed=True)
+    again = FileParts(tmp_path / "p", SCHEMA, compressed=True)
     assert [part.number for part in again.listed] == [0, 1]
     again.fill(range(4), batch, 1, stage())
-    assert numbers(Parts(tmp_path / "p", SCHEMA, compressed=True)) == [0, 1, 2, 3]
+    assert numbers(FileParts(tmp_path / "p", SCHEMA, compressed=True)) == [0, 1, 2, 3]
 
 
 def ended(out: Path, run: str, error: BaseException | None, *, resumable: bool = True) -> None:
@@ -90,7 +90,7 @@ def ended(out: Path, run: str, error: BaseException | None, *, resumable: bool =
         suppress(type(error) if error else KeyboardInterrupt),
         work_folder(out, run, resume=False, resumable=resumable) as at,
     ):
-        Parts(at / "left", SCHEMA, compressed=True).fill([1], batch, 1, stage())
+        FileParts(at / "left", SCHEMA, compressed=True).fill([1], batch, 1, stage())
         if error:
             raise error
 
@@ -107,7 +107,7 @@ def test_the_folder_is_gone_when_it_is_of_no_more_use(
 def test_a_failure_leaves_what_was_computed(tmp_path: Path, error: BaseException) -> None:
     ended(tmp_path / "out", "run", error)
     with work_folder(tmp_path / "out", "run", resume=True, resumable=True) as work:
-        assert numbers(Parts(work / "left", SCHEMA, compressed=True)) == [1]
+        assert numbers(FileParts(work / "left", SCHEMA, compressed=True)) == [1]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -44,7 +44,8 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
         numbers = together(range(len(features.batches)))
-        keys.fill(numbers, lambda some: (_keys(method, features, some), 0), run.workers, stage)
+        cut = run.work is not None  # in memory all keys are paired at once, in one order
+        keys.fill(numbers, lambda some: (_keys(method, features, some, cut), 0), run.workers, stage)
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
         ranges = key_ranges(size, run.memory)
@@ -70,13 +71,16 @@ def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
     return _sharing_one(method.search(features))
 
 
-def _keys(method: Method, features: Features, batches: Sequence[int]) -> pa.RecordBatch:
+def _keys(
+    method: Method, features: Features, batches: Sequence[int], in_order: bool
+) -> pa.RecordBatch:
     """The keys of some batches of features, by page number."""
     keys = []
     for batch in batches:
         keys.append(_numbered(method.keys(features.batches[batch]), features.numbers[batch]))
         features.release(batch)
-    return in_order_of_keys(pa.concat_batches(keys))
+    together = pa.concat_batches(keys)
+    return in_order_of_keys(together) if in_order else together
 
 
 def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:

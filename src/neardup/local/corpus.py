@@ -10,7 +10,7 @@ on the size of batches.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from neardup.arrays import decompress
 from neardup.errors import InputError
 from neardup.local.result import PAGES_FILE, Result
-from neardup.local.work import Parts, Run, read_part
+from neardup.local.work import MemoryParts, Parts, Run
 from neardup.model import Skip, SkipReason, Source
 from neardup.pages import Limits, read
 from neardup.pages.raw import RawBatch
@@ -53,16 +53,15 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TextPart:
-    """Some records with their text, in a file or in memory."""
+    """Some records with their text: one part of those of a run."""
 
-    source: Path | pa.RecordBatch
+    parts: Parts
+    part: int
     numbers: Numbers  # the page number of each record, or NO_PAGE
 
     def read(self, columns: Sequence[str]) -> pa.RecordBatch:
         """Every record, only these columns."""
-        if isinstance(self.source, Path):
-            return read_part(self.source, columns, PAGES)
-        return self.source.select(list(columns))
+        return self.parts.read(self.part, columns)
 
 
 @dataclass(frozen=True)
@@ -95,16 +94,22 @@ class Corpus:
         pages = records.take(pa.array(identities.rows)).select(CARRIED)
         numbers = np.full(records.num_rows, NO_PAGE)
         numbers[identities.rows] = np.arange(identities.rows.size)
-        return cls(identities.ids, pages, _on_disk(parts, numbers), [*skips, *identities.skips])
+        return cls(identities.ids, pages, _text_parts(parts, numbers), [*skips, *identities.skips])
 
     @classmethod
-    def from_pages(cls, pages: pa.RecordBatch) -> Corpus:
-        """Parsed pages (`schemas.PAGES`) in memory; their ids are distinct."""
-        order = pc.array_sort_indices(pages["id"])
-        numbers = np.empty(len(order), np.int64)
-        numbers[order.to_numpy()] = np.arange(len(order))
-        kept = pa.Table.from_batches([with_derived(pages).take(order)])
-        return cls(pages["id"].take(order), kept.select(CARRIED), [TextPart(pages, numbers)])
+    def from_pages(cls, *batches: pa.RecordBatch) -> Corpus:
+        """Parsed pages in memory; their ids are distinct.
+
+        Of `schemas.PAGES`, columns that are in `PAGE_COLUMNS` or that the method reads are needed.
+        """
+        ids = pa.chunked_array([batch["id"] for batch in batches]).combine_chunks()
+        carried = pa.Table.from_batches([_carried(batch) for batch in batches])
+        numbers = np.arange(len(ids))
+        if not pc.all(pc.less(ids[:-1], ids[1:])).as_py():
+            order = pc.array_sort_indices(ids)
+            numbers[order.to_numpy()] = np.arange(len(ids))
+            ids, carried = ids.take(order), carried.take(order)
+        return cls(ids, carried, _text_parts(MemoryParts.of(batches), numbers))
 
     @classmethod
     def from_result(cls, folder: Path) -> Corpus:
@@ -138,7 +143,7 @@ class Corpus:
             stored = (with_derived(each) for each in stored_batches(session, "texts", rows, PAGES))
             parts.fill(stored, lambda batch: (batch, 0), 1, stage)
         pages = pa.Table.from_batches([*parts.each(CARRIED)])
-        return cls(ids, pages, _on_disk(parts, np.arange(len(rows))))
+        return cls(ids, pages, _text_parts(parts, np.arange(len(rows))))
 
     def extended(self, earlier: Corpus) -> tuple[Corpus, Numbers]:
         """These pages and those of an earlier corpus, numbered anew; and the numbers of the latter.
@@ -157,7 +162,7 @@ class Corpus:
         both = Corpus(
             ids.take(pa.array(order)),
             pages.take(pa.array(order)),
-            [TextPart(each.source, renumbered[each.numbers]) for each in self.parts],
+            [replace(each, numbers=renumbered[each.numbers]) for each in self.parts],
             [*self.skips, *self._seen_before(~fresh)],
         )
         return both, number[: len(earlier)]
@@ -230,12 +235,24 @@ def stored_batches(
         yield decompress(schema, [packed[number] for number in numbers])
 
 
-def _on_disk(parts: Parts, numbers: Numbers) -> list[TextPart]:
-    """The parts of a work folder; `numbers` are those of all their records, one after another."""
+def _text_parts(parts: Parts, numbers: Numbers) -> list[TextPart]:
+    """The parts with page numbers; `numbers` are those of all records, one after another."""
     cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
-    paths = [parts.path(part.number) for part in parts.listed]
     split = np.split(numbers, cuts)
-    return [TextPart(path, each) for path, each in zip(paths, split, strict=True)]
+    return [TextPart(parts, number, each) for number, each in enumerate(split)]
+
+
+def _carried(pages: pa.RecordBatch) -> pa.RecordBatch:
+    """What stays at hand of pages in memory; a time is the record's own unless it says so."""
+    derived = {
+        "length": lambda: pc.utf8_length(pages["text"]).cast(pa.int64()),
+        "observed": lambda: pa.nulls(pages.num_rows, pa.bool_()),
+    }
+    columns = [
+        derived[name]() if name in derived and name not in pages.schema.names else pages[name]
+        for name in CARRIED
+    ]
+    return pa.record_batch(columns, schema=pa.schema([SPILLED.field(name) for name in CARRIED]))
 
 
 def _parse_part(raw: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:

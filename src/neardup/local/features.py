@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +55,8 @@ class Features(FeatureRows):
 
     @classmethod
     def mapped(cls, parts: Parts, numbers: Sequence[Numbers]) -> Features:
-        """Features in uncompressed Arrow files, read as they are asked for."""
-        maps = [_map(parts.path(part.number)) for part in parts.listed]
-        batches = [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps]
+        """Features in parts that are not compressed; those in files are read as they are used."""
+        batches, maps = parts.mapped()
         return cls(parts.schema, batches, numbers, maps)
 
     @classmethod
@@ -113,11 +111,6 @@ class Features(FeatureRows):
         for numbers, some in values:
             gathered[numbers] = some
         return gathered
-
-
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 # Surveys

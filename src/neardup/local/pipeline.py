@@ -133,8 +133,13 @@ class Outcome:
 # First half
 
 
-def judge(corpus: Corpus, method: Method, run: Run, prior: Prior = NO_PRIOR) -> Judged:
-    """Every pair that the method has something to say about; what is known is not judged again."""
+def judge(
+    corpus: Corpus, method: Method, run: Run, prior: Prior = NO_PRIOR, *, evidence: bool = True
+) -> Judged:
+    """Every pair that the method has something to say about; what is known is not judged again.
+
+    Without `evidence` the verdicts may be without theirs, where leaving it out saves work.
+    """
     surveys = survey(corpus, method, run, dict(prior.counts))
     features = describe(corpus, method, surveys.results, run) if corpus.parts else None
     if prior.features is not None:
@@ -144,7 +149,7 @@ def judge(corpus: Corpus, method: Method, run: Run, prior: Prior = NO_PRIOR) -> 
         left, right, verdicts = _assign(decides, corpus, features, run)
     else:
         left, right = prior.with_known(*find_candidates(method, features, run))
-        verdicts = _judge_pairs(method, features, left, right, prior.pairs, run)
+        verdicts = _judge_pairs(method, features, left, right, prior.pairs, run, evidence=evidence)
     return _judged(corpus, method, features, surveys, left, right, verdicts)
 
 
@@ -206,19 +211,25 @@ def _judge_pairs(
     right: Numbers,
     known: KnownPairs | None,
     run: Run,
+    *,
+    evidence: bool,
 ) -> Parts:
     """The verdict on each pair, in the work folder; what is known is not judged again."""
+    schema = VERDICTS if evidence else RELATED
+
+    def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
+        return method.judge(rows, one, other, evidence=evidence).select(schema.names)
 
     def judge_block(block: PairBlock) -> tuple[pa.RecordBatch, int]:
         if known is None:
-            return block.judge(method.judge, block.left, block.right), 0
+            return block.judge(judge_rows, block.left, block.right), 0
         there, recalled = known.find(block.left, block.right)
-        fresh = block.judge(method.judge, block.left[~there], block.right[~there])
+        fresh = block.judge(judge_rows, block.left[~there], block.right[~there])
         order = np.argsort(np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)]))
         both = pa.concat_tables([recalled, pa.Table.from_batches([fresh])])
         return both.take(pa.array(order)).combine_chunks().to_batches()[0], 0
 
-    verdicts = run.parts("verdicts", VERDICTS)
+    verdicts = run.parts("verdicts", schema)
     with run.stages("judge", total=left.size) as stage:
         blocks = pair_blocks(features, left, right, run.memory)
         verdicts.fill(blocks, judge_block, run.workers, stage)

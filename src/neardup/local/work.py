@@ -12,8 +12,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import mmap
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -31,6 +33,7 @@ from neardup.local.run import Stage, Stages, ordered_map
 Item = TypeVar("Item")
 
 MANIFEST = "manifest.jsonl"
+EVERY_KEY = (0, 2**64 - 1)
 LOCK, OURS = "lock", b"a work folder of neardup\n"
 
 
@@ -44,24 +47,12 @@ class Part:
     checksum: str
 
 
-class Parts:
-    """The record batches of one stage, a file each.
+class Parts(ABC):
+    """The record batches of one stage, in files (`FileParts`) or in memory (`MemoryParts`)."""
 
-    `cuts` is into how many parts the work is cut, where that depends on the memory allowed: what
-    was cut otherwise, by a run that was allowed more or less, is not taken up.
-    """
-
-    def __init__(
-        self, folder: Path, schema: pa.Schema, *, compressed: bool, cuts: int | None = None
-    ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        if cuts is not None:
-            _only_if_cut_so(folder, cuts)
-        self.folder = folder
+    def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
-        self._manifest = folder / MANIFEST
-        self.listed = self._read_manifest()
+        self.listed: list[Part] = []
 
     def fill(
         self,
@@ -81,34 +72,112 @@ class Parts:
                 return self.listed[number]
             return self._write(number, *function(item))
 
-        with self._manifest.open("a", encoding="utf-8") as manifest:
-            for part in ordered_map(make, enumerate(items), workers):
-                if part.number == len(self.listed):
-                    self.listed.append(part)
-                    manifest.write(json.dumps(asdict(part)) + "\n")
-                    manifest.flush()
-                stage.advance(part.rows, part.size)
+        for part in ordered_map(make, enumerate(items), workers):
+            if part.number == len(self.listed):
+                self._list(part)
+            stage.advance(part.rows, part.size)
+
+    def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The parts in order, one at a time, only the named columns."""
+        for part in self.listed:
+            yield self.read(part.number, columns)
+
+    @abstractmethod
+    def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        """Part `number`, only the named columns."""
+
+    @abstractmethod
+    def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
+        """What the parts hold of the keys from `first` to `last`, without reading the rest.
+
+        For parts that are not compressed and in the order of their column "key"; where the range
+        is that of all keys, the order does not matter.
+        """
+
+    @abstractmethod
+    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
+        """All parts, and the maps of the files they are views of, if they are in files.
+
+        For parts that are not compressed.
+        """
+
+    @abstractmethod
+    def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
+        """Put part `number` in its place; several threads may do so at a time."""
+
+    def _list(self, part: Part) -> None:
+        self.listed.append(part)
+
+
+class MemoryParts(Parts):
+    """The parts of a run without a work folder."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        super().__init__(schema)
+        self._batches: dict[int, pa.RecordBatch] = {}
+
+    @classmethod
+    def of(cls, batches: Sequence[pa.RecordBatch]) -> MemoryParts:
+        """Batches that are there already."""
+        parts = cls(batches[0].schema)
+        for number, batch in enumerate(batches):
+            parts._list(parts._write(number, batch, 0))
+        return parts
+
+    def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        batch = self._batches[number]
+        return batch if columns is None else batch.select(list(columns))
+
+    def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
+        whole = (first, last) == EVERY_KEY
+        for batch in self.each():
+            yield batch if whole else within_keys(batch, first, last)
+
+    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
+        return list(self.each()), []
+
+    def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
+        self._batches[number] = batch
+        return Part(number, batch.num_rows, size, "")
+
+
+class FileParts(Parts):
+    """A file for each part, in a folder of its own.
+
+    `cuts` is into how many parts the work is cut, where that depends on the memory allowed: what
+    was cut otherwise, by a run that was allowed more or less, is not taken up.
+    """
+
+    def __init__(
+        self, folder: Path, schema: pa.Schema, *, compressed: bool, cuts: int | None = None
+    ) -> None:
+        super().__init__(schema)
+        folder.mkdir(parents=True, exist_ok=True)
+        if cuts is not None:
+            _only_if_cut_so(folder, cuts)
+        self.folder = folder
+        self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+        self._manifest = folder / MANIFEST
+        self.listed = self._read_manifest()
 
     def path(self, number: int) -> Path:
         """Where part `number` is."""
         return self.folder / f"{number:09d}.arrow"
 
-    def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The parts in order, one at a time, only the named columns."""
-        for part in self.listed:
-            yield read_part(self.path(part.number), columns, self.schema)
+    def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+        return read_part(self.path(number), columns, self.schema)
 
     def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
-        """What the parts hold of the keys from `first` to `last`, without reading the rest.
-
-        For parts that are not compressed and in the order of their column "key".
-        """
         for part in self.listed:
             with pa.memory_map(str(self.path(part.number))) as source:
                 batch = within_keys(pa.ipc.open_file(source).get_batch(0), first, last)
             # Copied, so that the file is let go: it would count as memory of this process.
             columns = [column.to_numpy().copy() for column in batch.columns]
             yield pa.record_batch(columns, schema=self.schema)
+
+    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
+        maps = [_map(self.path(part.number)) for part in self.listed]
+        return [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps], maps
 
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
@@ -125,6 +194,11 @@ class Parts:
         checksum = _checksum(unfinished)
         unfinished.rename(path)
         return Part(number, batch.num_rows, size, checksum)
+
+    def _list(self, part: Part) -> None:
+        super()._list(part)
+        with self._manifest.open("a", encoding="utf-8") as manifest:
+            manifest.write(json.dumps(asdict(part)) + "\n")
 
     def _read_manifest(self) -> list[Part]:
         """The parts an earlier run has left whole: listed, in their place, with that checksum."""
@@ -146,6 +220,11 @@ class Parts:
         if lines != self._manifest.read_bytes():  # a full disk would not take it back
             self._manifest.write_bytes(lines)
         return listed
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _only_if_cut_so(folder: Path, cuts: int) -> None:
@@ -294,9 +373,9 @@ def _computed(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """The means of one run: where to spill, how much memory, how many threads, whom to tell."""
+    """The means of one run: work folder, memory, threads, progress."""
 
-    work: Path
+    work: Path | None  # without one, everything stays in memory
     memory: int  # bytes
     workers: int
     stages: Stages
@@ -305,4 +384,6 @@ class Run:
         self, name: str, schema: pa.Schema, *, compressed: bool = True, cuts: int | None = None
     ) -> Parts:
         """The parts that the stage of that name leaves, and those it has left already."""
-        return Parts(self.work / name, schema, compressed=compressed, cuts=cuts)
+        if self.work is None:
+            return MemoryParts(schema)
+        return FileParts(self.work / name, schema, compressed=compressed, cuts=cuts)

@@ -103,6 +103,7 @@ class Method(ABC):
     cost: ClassVar[str]  # how its work grows, in words
     Options: ClassVar[type]  # a frozen dataclass; see `neardup.config`
     paper_preset: ClassVar[Mapping[str, object]] = {}  # options that give the paper's rule
+    threshold_option: ClassVar[str] = "threshold"  # its least similarity of near pages, if any
     default_view: ClassVar[View] = View.WHOLE
     paper_view: ClassVar[View | None] = None  # where it is not the default
     view_option: ClassVar[str | None] = None  # what it had before there were views: own, or main

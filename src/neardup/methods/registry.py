@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from neardup.config import build_options
+from neardup.config import build_options, describe_options
 from neardup.errors import UsageError
 from neardup.methods.base import Method
 from neardup.text.views import View
@@ -94,14 +94,17 @@ def make_method(
     *,
     preset: str | None = None,
     view: str | None = None,
+    threshold: float | None = None,
     stored: bool = False,
 ) -> Method:
     """A method with its options: the preset's, overridden by `values`.
 
-    `stored` values were written by an earlier version: old names in them are no reason to warn.
+    `threshold` is the similarity, from 0 to 1, from which pairs are near; methods that go by
+    something else refuse it. `stored` values were written by an earlier version: old names in them
+    are no reason to warn.
     """
     if isinstance(method, Method):
-        if values or view or preset not in (None, "default"):
+        if values or view or threshold is not None or preset not in (None, "default"):
             raise UsageError(f"{method.name} is given with its options: leave others out")
         return method
     cls = method_class(method)
@@ -111,10 +114,31 @@ def make_method(
         raise UsageError(f"{cls.name} has no paper preset: its default is its rule")
     as_printed = preset == "paper"
     options = {**(cls.paper_preset if as_printed else {}), **(values or {})}
+    if threshold is not None:
+        options |= _threshold(cls, threshold, values or {})
     asked = _old_view(cls, options)
     chosen = read_view(view) or asked or (cls.paper_view if as_printed else None)
     built: object = build_options(cls.Options, options, owner=cls.name, warn=not stored)
     return cls(built, chosen)
+
+
+def _threshold(
+    cls: type[Method], threshold: float, values: Mapping[str, object]
+) -> dict[str, object]:
+    """The method's option for a threshold; an error if it has none, or if it is set twice."""
+    name = threshold_option(cls)
+    if name is None:
+        has = ", ".join(info.name for info in describe_options(cls.Options)) or "no options"
+        raise UsageError(f"{cls.name} does not go by a threshold of similarity; it has: {has}")
+    if name in values:
+        raise UsageError(f"the threshold of {cls.name} is set twice: as threshold and as {name}")
+    return {name: threshold}
+
+
+def threshold_option(cls: type[Method]) -> str | None:
+    """The option that holds the least similarity of near pages, where the method has one."""
+    names = {info.name for info in describe_options(cls.Options) if info.type == "float"}
+    return cls.threshold_option if cls.threshold_option in names else None
 
 
 def _old_view(cls: type[Method], options: dict[str, object]) -> View | None:

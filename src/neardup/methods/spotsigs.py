@@ -63,6 +63,7 @@ class SpotSigs(SetMethod):
     cost = "linear features; exact candidates from an index of the rarer signatures"
     Options = SpotSigsOptions
     options: SpotSigsOptions
+    threshold_option = "tau"
     paper_preset: ClassVar[Mapping[str, object]] = {
         "antecedents": "a an the is",
         "minimum_spots": 1,

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from neardup.local.corpus import Corpus
 from neardup.local.corpus import Numbers as Rows
 from neardup.local.pipeline import Judged, Outcome
-from neardup.local.work import read_part
 from neardup.pages.urls import host
 from neardup.rules.summary import REJECTED
 
@@ -85,7 +84,7 @@ def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Ite
     for part in judged.verdicts.listed:
         here = np.sort(numbers[(numbers >= first) & (numbers < first + part.rows)])
         if here.size:
-            batch = read_part(judged.verdicts.path(part.number)).take(pa.array(here - first))
+            batch = judged.verdicts.read(part.number).take(pa.array(here - first))
             for number, verdict in zip(here.tolist(), batch.to_pylist(), strict=True):
                 yield Pair(
                     int(judged.left[number]),

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import booleans
 from neardup.errors import UsageError
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
@@ -110,15 +111,14 @@ def _named_by_others(pages: pa.Table, labels: Numbers) -> Numbers:
     targets = pc.index_in(names, names.unique()).to_numpy()
     in_cluster = labels * (labels.size + 1) + targets
     _, group, sizes = np.unique(in_cluster, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(sizes[group] > 1)
+    is_named = booleans(pc.not_equal(names, "").combine_chunks())
+    shared = np.flatnonzero((sizes[group] > 1) & is_named)
     rows = pa.array(shared)
     urls, named = (pages[name].take(rows).to_pylist() for name in ("url", "canonical_url"))
     is_target = np.array(
-        [bool(name) and canonicalise(url) == name for url, name in zip(urls, named, strict=True)],
-        bool,
+        [canonicalise(url) == name for url, name in zip(urls, named, strict=True)], bool
     )
-    is_voter = np.array([bool(name) for name in named], bool) & ~is_target
-    voters = np.bincount(group[shared], is_voter, minlength=sizes.size)
+    voters = np.bincount(group[shared], ~is_target, minlength=sizes.size)
     votes[shared] = np.where(is_target, voters[group[shared]], 0)
     return votes
 

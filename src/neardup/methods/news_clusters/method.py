@@ -56,6 +56,7 @@ class NewsClusters(Method):
     cost = "about linear: a few look-ups and at most 50 comparisons per page"
     Options = NewsClustersOptions
     options: NewsClustersOptions
+    threshold_option = "k"
     paper_preset = {  # noqa: RUF012
         "title_part": False,
         "stand_in": False,
