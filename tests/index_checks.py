@@ -32,9 +32,8 @@ def _check(index: Index, session: Session) -> set[str]:
     if index.keep_text:
         assert sorted(session.content("texts", numbers)) == numbers
         assert _counted(session, "texts") == len(numbers)
-    batch = decompress(index.method.feature_schema, [features[number] for number in numbers])
-    digests = np.array([row.digest for row in rows], np.int64)
-    keys = keys_of(index.method, batch, np.array(numbers, np.int64), digests)
+    batch = decompress(index.method.row_schema, [features[number] for number in numbers])
+    keys = keys_of(index.method, batch, np.array(numbers, np.int64))
     expected = set(keys.entries())
     stored = set(map(tuple, session.select("SELECT key, number FROM keys")))
     assert stored <= expected

@@ -301,7 +301,7 @@ def judge_pair(method: Method, a: RawPage, b: RawPage) -> Verdict:
 def judge_parsed(method: Method, pages: pa.RecordBatch) -> Verdict:
     """The same for two parsed pages (`schemas.PAGES`)."""
     rows = FeatureRows.of(method.describe(pages, survey_batch(method, pages)))
-    [row] = method.judge(rows, np.array([0]), np.array([1])).to_pylist()
+    [row] = method.relate(rows, np.array([0]), np.array([1])).to_pylist()
     return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))
 
 

@@ -216,6 +216,18 @@ class FeatureRows:
         """In which batch each of these rows is, and where in it."""
         return Places(self._places.batches[numbers], self._places.rows[numbers])
 
+    def numbers_in(self, name: str, numbers: Numbers) -> NDArray[Any]:
+        """A column of numbers of these rows, in this order."""
+        batch_of, row_of = self.places(numbers)
+        if len(self.batches) == 1:
+            return self.batches[0][name].to_numpy()[row_of]  # type: ignore[no-any-return]
+        found = np.empty(numbers.size, self.schema.field(name).type.to_pandas_dtype())
+        order = np.argsort(batch_of, kind="stable")
+        present, starts = np.unique(batch_of[order], return_index=True)
+        for batch, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            found[places] = self.batches[batch][name].to_numpy()[row_of[places]]
+        return found
+
     def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows of pairs as two batches, one row a pair."""
         return self.take(left), self.take(right)

@@ -44,7 +44,7 @@ PAGES = pa.schema(
         pa.field("anchors", pa.int32(), nullable=False),
         pa.field("sentences", pa.int32(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
-        pa.field("digest", pa.uint64(), nullable=False),  # xxh3 of the raw bytes
+        pa.field("digest", pa.uint64(), nullable=False),  # xxh3 of the decoded bytes
         pa.field("source", pa.string(), nullable=False),
         pa.field("record", pa.int64(), nullable=False),
     ]

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from neardup.arrays import FeatureRows, decompress
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
-from neardup.methods.base import Method, OwnSearch, SharedKeys
+from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
+from neardup.methods.identical import identical_in, identity_keys
 from neardup.model import Relation
 from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
 from neardup.stores.session import Session
@@ -54,13 +55,21 @@ class PageFeatures:
 
     def judge(self, left: Sequence[int], right: Sequence[int]) -> pa.RecordBatch:
         """The verdicts on pairs of pages."""
+        return self.method.relate(*self._rows(left, right))
+
+    def identical(self, left: Sequence[int], right: Sequence[int]) -> NDArray[np.int8]:
+        """In what the two pages of each pair are identical (`methods.identical`)."""
+        return identical_in(*self._rows(left, right))
+
+    def _rows(self, left: Sequence[int], right: Sequence[int]) -> tuple[FeatureRows, Rows, Rows]:
+        """The features of pairs of pages, and where those of each page are."""
         stored = self._stored({*left, *right})
         batches = [self.batch]
         if stored:
-            batches.append(decompress(self.method.feature_schema, list(stored.values())))
+            batches.append(decompress(self.method.row_schema, list(stored.values())))
         rows = self.place | {number: self.batch.num_rows + row for row, number in enumerate(stored)}
-        sides = (np.array([rows[number] for number in side], np.int64) for side in (left, right))
-        return self.method.judge(FeatureRows.of(*batches), *sides)
+        ours, theirs = (np.array([rows[each] for each in side], np.int64) for side in (left, right))
+        return FeatureRows.of(*batches), ours, theirs
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]
@@ -77,7 +86,7 @@ class PageFeatures:
 
 def stored_features(method: Method, session: Session) -> PageFeatures:
     """Features that all come from the store."""
-    return PageFeatures(method, session, pa.RecordBatch.from_pylist([], method.feature_schema), {})
+    return PageFeatures(method, session, pa.RecordBatch.from_pylist([], method.row_schema), {})
 
 
 @dataclass(frozen=True)
@@ -98,19 +107,16 @@ def is_exhaustive(method: Method) -> bool:
     return isinstance(source, OwnSearch) and source.exhaustive
 
 
-def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows, digests: Rows) -> Keys:
-    """The keys by page number; none for a method that compares each page with all others.
+def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
+    """The keys by page number; none for a method whose pages are compared with all.
 
-    A page that has keys also gets its digest as a key: if all of the method's keys are hot, newer
-    pages may have displaced it there, but a byte-identical copy still finds it.
+    A method that decides in order needs those of identical pages only.
     """
     if is_exhaustive(method):
         return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
-    batch = method.keys(features)
-    rows = batch["row"].to_numpy()
-    with_keys = np.unique(rows)
-    keys = np.concatenate([batch["key"].to_numpy().view(np.int64), digests[with_keys]])
-    pages = numbers[np.concatenate([rows, with_keys])]
+    in_order = assigner(method) is not None
+    batch = identity_keys(features) if in_order else method.row_keys(features)
+    keys, pages = batch["key"].to_numpy().view(np.int64), numbers[batch["row"].to_numpy()]
     order = np.lexsort((pages, keys))
     keys, pages = keys[order], pages[order]
     new = np.ones(keys.size, bool)

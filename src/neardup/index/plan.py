@@ -38,6 +38,7 @@ from neardup.index.sites import (
 )
 from neardup.index.state import ALIASES, StoredState, turn
 from neardup.methods.base import Assigns, Method, SurveyResults, assigner
+from neardup.methods.identical import NEITHER, verdicts_on
 from neardup.model import Relation
 from neardup.schemas import PAGES, VERDICTS
 from neardup.stores.records import Edge, PageRow
@@ -91,7 +92,7 @@ def make_plan(
     surveyed, counted = _survey(method, session, sites, batch, stale)
     numbers = np.array([*fresh, *stale], np.int64)
     features = method.describe(batch, surveyed)
-    keys = keys_of(method, features, numbers, batch["digest"].to_numpy().view(np.int64))
+    keys = keys_of(method, features, numbers)
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
     )
@@ -112,7 +113,8 @@ def make_plan(
     )
     if (decides := assigner(method)) is not None:
         plan.state = StoredState(session)
-        _decide_in_order(decides, session, plan)
+        copies = _join_identical(method, session, plan, at_hand, gone, bounds)
+        _decide_in_order(decides, session, plan, copies)
     else:
         _judge_candidates(method, session, plan, at_hand, gone, bounds)
     plan.groups, others = group_pages(
@@ -264,10 +266,34 @@ def keep_edges(
             plan.evidence[a, b] = evidence
 
 
-def _decide_in_order(method: Assigns, session: Session, plan: Plan) -> None:
-    """Decide page by page, in the order of (time, id), against the stored state."""
+def _join_identical(
+    method: Method,
+    session: Session,
+    plan: Plan,
+    at_hand: PageFeatures,
+    gone: set[int],
+    bounds: Bounds,
+) -> set[int]:
+    """Join new pages with earlier ones that they are identical with; gives those pages."""
+    pairs = candidates(method, session, plan.keys, plan.fresh, gone, bounds)
+    plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
+    if not pairs.left.size:
+        return set()
+    kinds = at_hand.identical(pairs.left.tolist(), pairs.right.tolist())
+    joins = kinds != NEITHER
+    pair = pairs.left[joins].tolist(), pairs.right[joins].tolist()
+    keep_edges(plan, *pair, verdicts_on(kinds[joins]))
+    return {*pair[1]}
+
+
+def _decide_in_order(method: Assigns, session: Session, plan: Plan, copies: set[int]) -> None:
+    """Page by page in the order of (time, id) within the batch, against the stored state; copies
+    have been decided."""
     rows = [plan.rows[number] for number in plan.fresh]
-    order = sorted(range(len(rows)), key=lambda place: turn(rows[place]))
+    order = sorted(
+        (place for place, row in enumerate(rows) if row.number not in copies),
+        key=lambda place: turn(rows[place]),
+    )
     ids = pa.array([rows[place].id for place in order], pa.string())
     assert plan.state is not None
     assigned = method.assign(ids, plan.features.take(pa.array(order, pa.int64())), plan.state)
@@ -338,10 +364,8 @@ def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> No
     if not numbers:
         return
     features = session.content("features", numbers)
-    old = decompress(method.feature_schema, list(features.values()))
-    rows = session.pages(list(features))
-    digests = np.array([rows[number].digest for number in features], np.int64)
-    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64), digests).entries())
+    old = decompress(method.row_schema, list(features.values()))
+    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
 
 
 def _put_content(

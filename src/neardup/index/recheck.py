@@ -77,7 +77,7 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
 
 def _stored_features(method: Method, session: Session, rows: list[PageRow], run: Run) -> Prior:
     """The stored features, for a store without the text to compute new ones."""
-    batches = stored_batches(session, "features", rows, method.feature_schema)
+    batches = stored_batches(session, "features", rows, method.row_schema)
     return Prior(features=kept_features("read", batches, method, np.arange(len(rows)), run))
 
 
@@ -115,8 +115,7 @@ def _write_features(
         session.replace_content(
             "features", list(zip(numbers.tolist(), compress_rows(batch), strict=True))
         )
-        digests = np.array([rows[page].digest for page in pages.tolist()], np.int64)
-        session.put_keys(keys_of(method, batch, numbers, digests).entries())
+        session.put_keys(keys_of(method, batch, numbers).entries())
         sisters, decidable = host_groups(method, batch), method.decidable(batch).to_pylist()
         for page, sister, enough in zip(pages.tolist(), sisters, decidable, strict=True):
             fresh[page] = rows[page]._replace(sister=sister, decidable=enough)

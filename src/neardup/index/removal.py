@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import decompress
@@ -14,6 +15,7 @@ from neardup.index.names import name_clusters
 from neardup.index.plan import forget_pages
 from neardup.index.state import ALIASES, StoredState, turn
 from neardup.methods.base import Method, assigner
+from neardup.methods.identical import content_keys
 from neardup.stores.records import Edge, EventRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
@@ -131,9 +133,21 @@ def rebuild_state(method: Method, session: Session) -> None:
     session.clear_state()
     state = StoredState(session)
     rows = sorted(session.every_page(), key=turn)
+    seen: set[int] = set()
     for start in range(0, len(rows), PAGES_AT_ONCE):
         batch = rows[start : start + PAGES_AT_ONCE]
         packed = session.content("features", [row.number for row in batch])
-        features = decompress(method.feature_schema, [packed[row.number] for row in batch])
-        decides.assign(pa.array([row.id for row in batch], pa.string()), features, state)
+        features = decompress(method.row_schema, [packed[row.number] for row in batch])
+        ids = pa.array([row.id for row in batch], pa.string())
+        first = _first_seen(features, seen)
+        decides.assign(ids.filter(first), features.filter(first), state)
     session.put_state(state.written)
+
+
+def _first_seen(features: pa.RecordBatch, seen: set[int]) -> pa.BooleanArray:
+    """Which pages are identical with none before them; `seen` remembers all."""
+    first = []
+    for keys in np.transpose(content_keys(features)).tolist():
+        first.append(seen.isdisjoint(keys) or not any(keys))
+        seen.update(keys)
+    return pa.array(first, pa.bool_())

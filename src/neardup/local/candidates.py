@@ -17,6 +17,7 @@ from neardup.local.features import Features
 from neardup.local.run import key_ranges, together
 from neardup.local.work import Run, in_order_of_keys
 from neardup.methods.base import Method, Searches, SharedKeys, searcher
+from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import (
     added_up,
     packed,
@@ -61,14 +62,16 @@ def candidates_in_memory(method: Method, features: pa.Table) -> tuple[Numbers, N
     batches = features.to_batches()
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
     keys = [
-        _numbered(method.keys(batch), np.arange(start, start + batch.num_rows))
+        _numbered(method.row_keys(batch), np.arange(start, start + batch.num_rows))
         for start, batch in zip(starts[:-1].tolist(), batches, strict=True)
     ]
     return _chosen(method, [_pairs(method, keys)])
 
 
 def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
-    return _sharing_one(method.search(features))
+    """What the method finds, and identical pages, which it may have too little text to find."""
+    identical = [identity_pairs(batch) for batch in features.combine_chunks().to_batches()]
+    return _sharing_one(pa.concat_batches([method.search(features), *identical]))
 
 
 def _keys(
@@ -77,7 +80,7 @@ def _keys(
     """The keys of some batches of features, by page number."""
     keys = []
     for batch in batches:
-        keys.append(_numbered(method.keys(features.batches[batch]), features.numbers[batch]))
+        keys.append(_numbered(method.row_keys(features.batches[batch]), features.numbers[batch]))
         features.release(batch)
     together = pa.concat_batches(keys)
     return in_order_of_keys(together) if in_order else together

@@ -196,7 +196,7 @@ def _count(
 
 def describe(corpus: Corpus, method: Method, surveyed: SurveyResults, run: Run) -> Features:
     """The features of all pages that have a text."""
-    parts = run.parts("features", method.feature_schema, compressed=False)
+    parts = run.parts("features", method.row_schema, compressed=False)
 
     def features_of(group: list[TextPart]) -> tuple[pa.RecordBatch, int]:
         pages = read_group(group, method.columns)
@@ -212,7 +212,7 @@ def kept_features(
     name: str, batches: Iterable[pa.RecordBatch], method: Method, numbers: Numbers, run: Run
 ) -> Features:
     """Features that were computed before, put into the work folder; `numbers` are their pages'."""
-    parts = run.parts(name, method.feature_schema, compressed=False)
+    parts = run.parts(name, method.row_schema, compressed=False)
     with run.stages(name, total=numbers.size) as stage:
         parts.fill(batches, lambda batch: (batch, 0), 1, stage)
     cuts = np.cumsum([part.rows for part in parts.listed])[:-1]

@@ -56,14 +56,14 @@ def write_result(
 
 def cluster_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
     """Every page once: its cluster, and what it is to the page that is kept."""
-    corpus, to_kept = outcome.corpus, outcome.to_kept
+    corpus, judged, to_kept = outcome.corpus, outcome.judged, outcome.to_kept
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
     for start in range(0, len(corpus), ROWS_AT_ONCE):
         here = slice(start, start + ROWS_AT_ONCE)
         is_kept = outcome.is_kept[here]
         verdict = pa.array(member[here], mask=is_kept)
         alone = pc.if_else(
-            pa.array(outcome.judged.decidable[here]),
+            pa.array((judged.decidable | ~outcome.is_alone)[here]),
             pa.scalar(None, pa.string()),
             str(Relation.UNDECIDED),
         )
@@ -136,7 +136,7 @@ def summarise(
         outcome.labels,
         outcome.is_kept,
         corpus.pages["size"].to_numpy(),
-        int((~judged.decidable).sum()),
+        int((~judged.decidable & outcome.is_alone).sum()),
         len(corpus.skips),
     )
     return build_summary(

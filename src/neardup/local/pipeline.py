@@ -42,6 +42,7 @@ from neardup.methods.base import (
     SurveyResults,
     assigner,
 )
+from neardup.methods.identical import identical_in, identity_groups, verdicts_on
 from neardup.model import Relation
 from neardup.rules.clusters import (
     APART,
@@ -54,7 +55,7 @@ from neardup.rules.clusters import (
     named_by_smallest,
 )
 from neardup.rules.keeping import JudgedPairs, choose_kept
-from neardup.schemas import RELATED, VERDICTS
+from neardup.schemas import ASSIGNED, RELATED, VERDICTS
 
 # The verdicts that similarity alone decides. The others stay at any threshold: text that is the
 # same, that holds another, or that is too little to tell.
@@ -97,7 +98,7 @@ class Judged:
         """Relation and similarity of any pairs of pages, judged now."""
 
         def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
-            verdicts = self.method.judge(rows, one, other, evidence=False).select(RELATED.names)
+            verdicts = self.method.relate(rows, one, other, evidence=False).select(RELATED.names)
             return verdicts if self.threshold is None else rethreshold(verdicts, self.threshold)
 
         def judge_block(block: PairBlock) -> pa.RecordBatch:
@@ -128,6 +129,12 @@ class Outcome:
     def is_kept(self) -> NDArray[np.bool_]:
         """Which pages are kept."""
         return np.equal(self.kept, np.arange(self.kept.size))
+
+    @cached_property
+    def is_alone(self) -> NDArray[np.bool_]:
+        """Which pages are the only ones of their clusters."""
+        sizes = np.bincount(self.labels, minlength=self.labels.size)
+        return np.equal(sizes[self.labels], 1)
 
 
 # First half
@@ -218,7 +225,7 @@ def _judge_pairs(
     schema = VERDICTS if evidence else RELATED
 
     def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
-        return method.judge(rows, one, other, evidence=evidence).select(schema.names)
+        return method.relate(rows, one, other, evidence=evidence).select(schema.names)
 
     def judge_block(block: PairBlock) -> tuple[pa.RecordBatch, int]:
         if known is None:
@@ -239,11 +246,22 @@ def _judge_pairs(
 def _assign(
     method: Assigns, corpus: Corpus, features: Features, run: Run
 ) -> tuple[Numbers, Numbers, Parts]:
-    """Page by page, in order."""
+    """Page by page, in order. What is identical with an earlier page is with it."""
     ids = corpus.ids
     with run.stages("assign", total=len(ids)) as stage:
         order = in_order(corpus)
-        assigned = method.assign(ids.take(pa.array(order)), features.take(order), MemoryState())
+        rows = features.take(order)
+        originals = identity_groups(rows)
+        is_original = originals == np.arange(order.size)
+        chosen = ids.take(pa.array(order[is_original]))
+        assigned = method.assign(chosen, rows.filter(pa.array(is_original)), MemoryState())
+        copies = np.flatnonzero(~is_original)
+        identical = identical_in(FeatureRows.of(rows), originals[copies], copies)
+        matches = ids.take(pa.array(order[originals[copies]]))
+        assigned = pa.concat_batches(
+            [assigned, pa.record_batch([matches, *verdicts_on(identical).columns], ASSIGNED)]
+        )
+        order = np.concatenate([order[is_original], order[copies]])
         stage.advance(len(ids))
     matched = assigned["match"].is_valid()
     page = order[booleans(matched)]

@@ -82,7 +82,7 @@ class Prior:
         labels[numbers] = _numbers_of(corpus.ids, [row["cluster"] for row in rows])
         named = [row["duplicate_of"] or row["id"] for row in rows]
         kept[numbers] = _numbers_of(corpus.ids, named)
-        batches = read_features(folder, method.feature_schema)
+        batches = read_features(folder, method.row_schema)
         return cls(
             kept_features("earlier", batches, method, numbers, run),
             {

@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, booleans, one_batch
 from neardup.errors import UsageError
+from neardup.methods import identical
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAGES, PAIRS, VERDICTS
 from neardup.text.sites import BlockCounts, SiteCounts, Survey
@@ -140,7 +141,7 @@ class Method(ABC):
         if self.page_columns is None:
             return list(PAGES.names)
         viewed = () if self.view is View.WHOLE else VIEW_COLUMNS
-        return list(dict.fromkeys([*self.page_columns, *viewed]))
+        return list(dict.fromkeys([*self.page_columns, *viewed, *identical.READS]))
 
     # The steps
 
@@ -193,8 +194,43 @@ class Method(ABC):
     def describe(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
-        """The features of pages as they were parsed."""
-        return self.features(self.viewed(pages, surveyed), surveyed)
+        """What engines remember of pages as they were parsed (`row_schema`)."""
+        features = self.features(self.viewed(pages, surveyed), surveyed)
+        return self.with_identity(features, identical.identity_columns(pages))
+
+    # What engines call: the steps, and before them the rule that identical pages are the same
+
+    @final
+    @property
+    def row_schema(self) -> pa.Schema:
+        """The schema of what `describe` gives: the features, and what tells identical pages."""
+        return pa.schema([*self.feature_schema, *identical.COLUMNS])
+
+    @final
+    def with_identity(
+        self, features: pa.RecordBatch, columns: Sequence[pa.Array]
+    ) -> pa.RecordBatch:
+        """Features with `identical.identity_columns` beside them."""
+        return pa.record_batch([*features.columns, *columns], schema=self.row_schema)
+
+    @final
+    def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The blocking keys of described pages; identical pages share some of them."""
+        keys = [self.keys(rows), identical.identity_keys(rows)]
+        return pa.concat_batches([each.cast(KEYS) for each in keys])
+
+    @final
+    def relate(
+        self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        """The verdict on each pair of described pages: of the rule if they are identical, otherwise
+        of `judge`."""
+        kinds = identical.identical_in(rows, left, right)
+        if not kinds.any():
+            return self.judge(rows, left, right, evidence=evidence)
+        open_ = kinds == identical.NEITHER
+        judged = self.judge(rows, left[open_], right[open_], evidence=evidence)
+        return identical.with_identical(judged, kinds)
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
+from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
 from neardup.spark.columns import from_spark, map_batches, map_groups, new_groups, unsigned_order
@@ -60,7 +61,7 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     """key, range and number of every key of every page."""
 
     def keys(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows = method.keys(features_of(method, batch["features"]))
+        rows = method.row_keys(features_of(method, batch["features"]))
         numbers = batch["number"].to_numpy()[rows["row"].to_numpy()]
         key = rows["key"].to_numpy().view(np.int64)
         return pa.record_batch([key, numbers // range_size, numbers], schema=KEYED)
@@ -70,7 +71,7 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
 
 def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
     """The features in a column that comes from Spark."""
-    return from_spark(pa.RecordBatch.from_struct_array(column), method.feature_schema)
+    return from_spark(pa.RecordBatch.from_struct_array(column), method.row_schema)
 
 
 def _pair_groups(table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -213,6 +214,9 @@ def _named_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.Reco
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
     chosen = table["features"].combine_chunks().take(pa.array(first))
     column = chosen.chunk(0) if isinstance(chosen, pa.ChunkedArray) else chosen
-    found = searches.search(pa.Table.from_batches([features_of(method, column)]))
+    features = features_of(method, column)
+    found = pa.concat_batches(
+        [searches.search(pa.Table.from_batches([features])), identity_pairs(features)]
+    )
     left, right = (numbers[found[name].to_numpy()] for name in PAIRS.names)
     return pa.record_batch([left, right], schema=PAIRS)

@@ -318,7 +318,7 @@ def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closen
         taken = [features_of(method, features.take(pa.array(rows))) for rows in (one, other)]
         left = np.arange(one.size)
         rows = FeatureRows.of(*taken)
-        verdicts = method.judge(rows, left, left + one.size, evidence=False)
+        verdicts = method.relate(rows, left, left + one.size, evidence=False)
         joins = booleans(pc.is_in(verdicts["relation"], pa.array(relations)))
         return np.where(joins, verdicts["similarity"].to_numpy(zero_copy_only=False), APART)
 

@@ -21,6 +21,7 @@ from pyspark.sql import functions as f
 
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
+from neardup.methods.identical import COLUMNS, identity_columns
 from neardup.schemas import COUNTS, PAGES
 from neardup.spark.columns import (
     carried_schema,
@@ -127,13 +128,14 @@ def unpacked(table: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
 
 BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
 CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
-VIEWED = pa.schema([("place", pa.int64()), *carried_schema(PAGES)])
+VIEWED = pa.schema([*PAGES, *COLUMNS])
+PLACED = pa.schema([("place", pa.int64()), *carried_schema(VIEWED)])
 LOOKUPS = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
 
 def features_schema(method: Method) -> pa.Schema:
     """A page's place, its features, and what is asked of them time and again."""
-    features = pa.struct(list(carried_schema(method.feature_schema)))
+    features = pa.struct(list(carried_schema(method.row_schema)))
     return pa.schema(
         [
             ("place", pa.int64()),
@@ -198,26 +200,36 @@ def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFram
         known = surveyor.count(Counting(files["sites"], sites.count, sites.lookups), pages)
         if surveys is None:
             return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), schema)
-        viewed = known(lambda batch, survey: _viewed(method, batch, survey), VIEWED)
+        viewed = known(lambda batch, survey: _viewed(method, batch, survey), PLACED)
         pages = surveyor.work.keep(viewed, "viewed")
     assert surveys is not None
-    describe_viewed = method.describe if sites is None else method.features
 
     def count(batch: pa.RecordBatch) -> pa.RecordBatch:
         return surveys.survey(batch if sites else method.viewed(batch, NOTHING_SURVEYED))
 
     def features(batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
-        described = describe_viewed(pages_of(batch), SurveyResults(corpus=survey))
-        return _feature_rows(method, batch, described)
+        if sites is None:
+            return step(batch, SurveyResults(corpus=survey))
+        return _feature_rows(method, batch, _of_viewed(method, batch, survey))
 
     counting = Counting(files["corpus"], count, lambda batch: count(batch)["key"].to_numpy())
     return surveyor.count(counting, pages)(features, schema)
 
 
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
-    """The same pages with only the lines of the view."""
-    viewed = to_spark(method.viewed(pages_of(batch), SurveyResults(sites=survey)))
-    return pa.record_batch([batch["place"], *viewed.columns], schema=VIEWED)
+    """The same pages with only the lines of the view, and what tells identical pages."""
+    pages = pages_of(batch)
+    viewed = method.viewed(pages, SurveyResults(sites=survey))
+    columns = [*viewed.columns, *identity_columns(pages)]
+    carried = to_spark(pa.record_batch(columns, schema=VIEWED))
+    return pa.record_batch([batch["place"], *carried.columns], schema=PLACED)
+
+
+def _of_viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
+    """What is remembered of pages that have only the lines of the view."""
+    viewed = from_spark(batch.select(VIEWED.names), VIEWED)
+    features = method.features(viewed.select(PAGES.names), SurveyResults(corpus=survey))
+    return method.with_identity(features, [viewed[field.name] for field in COLUMNS])
 
 
 def _feature_rows(
@@ -286,5 +298,5 @@ def _by_chunks(
 
     answers = pages.mapInArrow(lookups, spark_schema(LOOKUPS)).distinct().join(several, "key")
     chunk = f.shiftright(f.col("place"), CHUNK_BITS).alias("chunk")
-    chunks = pages.select(chunk, "place", *PAGES.names).groupBy("chunk")
+    chunks = pages.select(chunk, *pages.columns).groupBy("chunk")
     return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(take_step, spark_schema(schema))

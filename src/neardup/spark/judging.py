@@ -36,7 +36,7 @@ class PairJudge:
         def judge(batch: pa.RecordBatch) -> pa.RecordBatch:
             sides = [features_of(method, batch[name]) for name in ("ours", "theirs")]
             left = np.arange(batch.num_rows)
-            verdicts = method.judge(FeatureRows.of(*sides), left, left + batch.num_rows)
+            verdicts = method.relate(FeatureRows.of(*sides), left, left + batch.num_rows)
             columns = [batch["left"], batch["right"], *verdicts.columns]
             return pa.record_batch(columns, schema=JUDGED)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from neardup.local import result
@@ -54,7 +54,8 @@ def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> Da
     rows = rows.join(clustered.to_kept, "number", "left")
     rows = rows.join(features.select("number", "decidable"), "number")
     is_kept = f.col("kept") == f.col("number")
-    alone = f.when(~f.col("decidable"), str(Relation.UNDECIDED))
+    size = f.count("*").over(Window.partitionBy("label"))
+    alone = f.when(~f.col("decidable") & (size == 1), str(Relation.UNDECIDED))
     return rows.select(
         "id",
         "url",
@@ -84,7 +85,7 @@ def summarise(
     """The summary, as the local engine writes it."""
     relations, skips = _tally(verdicts, "relation"), _tally(found.skipped, "reason")
     counts = _page_counts(found.pages, clustered, sum(skips.values()))
-    counts["undecided"] = features.where("not decidable").count()
+    counts["undecided"] = _undecided(features, clustered)
     run = {
         "engine": "spark",
         "master": work.spark.sparkContext.master,
@@ -122,6 +123,13 @@ def _page_counts(pages: DataFrame, clustered: Clustered, skipped: int) -> dict[s
         "bytes": found["size"],
         "duplicate_bytes": found["dropped"],
     }
+
+
+def _undecided(features: DataFrame, clustered: Clustered) -> int:
+    """How many pages have too little text for a verdict and are identical with none."""
+    alone = clustered.pages.groupBy("label").agg(f.count("*").alias("pages")).where("pages = 1")
+    short = features.where("not decidable").select(f.col("number").alias("label"))
+    return short.join(alone, "label").count()
 
 
 def _tally(rows: DataFrame, name: str) -> dict[str, int]:

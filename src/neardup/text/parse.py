@@ -78,7 +78,7 @@ def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
         "anchors": pa.array(scan.counts[:, 2], pa.int32()),
         "sentences": pa.array(count_sentences(scan.text, scan.text_ends)),
         "size": pc.binary_length(raw["body"]),
-        "digest": pa.array(map(xxhash.xxh3_64_intdigest, bodies), pa.uint64()),
+        "digest": pa.array([xxhash.xxh3_64_intdigest(data) for data, _ in decoded], pa.uint64()),
         "source": raw["source"],
         "record": raw["record"],
     }

@@ -1,0 +1,137 @@
+"""Identical is identical: a rule before any method.
+
+Two pages are identical, whatever their hosts and URLs and however short they are, if their decoded
+bytes are the same; and if they have the same title and the same text, of `ENOUGH` bytes at least.
+A page without text is identical to none.
+
+What the rule needs travels with the features of a page, so it holds wherever features go: in a run,
+in a store, in a result that a later run starts from, on Spark. Texts themselves do not travel;
+their digests have 128 bits. docs/decisions/0014-identical-pages.md says why that is enough.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+from numpy.typing import NDArray
+
+from neardup.arrays import FeatureRows, string_buffers
+from neardup.kernels.shingles import mix_all
+from neardup.model import Relation
+from neardup.schemas import KEYS, PAIRS, VERDICTS
+
+Numbers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+ENOUGH = 90  # bytes of text: 15 words of English, 30 Han characters; own-text asks for as much
+READS = ("title", "text", "digest")  # of `schemas.PAGES`
+COLUMNS = [
+    pa.field("text_high", pa.uint64()),  # both 0 for a page without text
+    pa.field("text_low", pa.uint64()),
+    pa.field("bytes_key", pa.uint64()),
+    pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
+]
+NEITHER, BYTES, CONTENT = 0, 1, 2  # in what two pages are identical
+_ON_IDENTICAL = pa.record_batch(
+    [
+        [str(Relation.SAME)] * 2,
+        [1.0] * 2,
+        [
+            json.dumps({"identical": "bytes", "why": "the pages are the same, byte for byte"}),
+            json.dumps({"identical": "text", "why": "the titles and the texts are the same"}),
+        ],
+    ],
+    schema=VERDICTS,
+)
+
+
+def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
+    """`COLUMNS` of pages as they were parsed."""
+    text, offsets = string_buffers(pages["text"])
+    content = memoryview(text)  # type: ignore[arg-type]
+    digests = b"".join(
+        xxhash.xxh3_128_digest(content[start:end]) for start, end in pairwise(offsets.tolist())
+    )
+    sizes = np.diff(offsets)
+    halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
+    bytes_key = pages["digest"].to_numpy()
+    titles = map(xxhash.xxh3_64_intdigest, pages["title"].cast(pa.binary()).to_pylist())
+    content_key = np.where(sizes >= ENOUGH, np.fromiter(titles, np.uint64), bytes_key)
+    return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key)]
+
+
+def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Keys (`schemas.KEYS`) that identical pages share.
+
+    Two a page, so that no rule about pairs that share a single key takes them for chance.
+    """
+    high, low = rows["text_high"].to_numpy(), rows["text_low"].to_numpy()
+    with_text = np.flatnonzero(high | low)
+    keys = np.concatenate([high[with_text], low[with_text]])
+    return pa.record_batch([np.tile(with_text, 2), keys], schema=KEYS)
+
+
+def content_keys(rows: pa.RecordBatch) -> tuple[Hashes, Hashes]:
+    """Two numbers for each row; rows that agree in one of them are identical. 0 without text."""
+    high, low, of_bytes, of_content = (rows[field.name].to_numpy() for field in COLUMNS)
+    text = mix_all(high) ^ low
+    with_text = (high | low) != 0
+    by_bytes, by_content = mix_all(of_bytes ^ text), mix_all(mix_all(of_content) ^ text)
+    return np.where(with_text, by_bytes, 0), np.where(with_text, by_content, 0)
+
+
+def identity_groups(rows: pa.RecordBatch) -> Numbers:
+    """For each row the first row that it is identical with, directly or through others; for most
+    that is the row itself."""
+    groups = np.arange(rows.num_rows)
+    ways = [np.unique(keys, return_inverse=True) for keys in content_keys(rows)]
+    while True:
+        before = groups
+        for keys, place in ways:
+            smallest = np.full(keys.size, rows.num_rows)
+            np.minimum.at(smallest, place, groups)
+            groups = np.where(keys[place] != 0, smallest[place], groups)
+        if (groups == before).all():
+            return groups
+
+
+def identity_pairs(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Each row that is identical with an earlier one, with the first of these (`schemas.PAIRS`)."""
+    groups = identity_groups(rows)
+    copies = np.flatnonzero(groups != np.arange(groups.size))
+    return pa.record_batch([groups[copies], copies], schema=PAIRS)
+
+
+def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np.int8]:
+    """In what the two pages of each pair are identical."""
+    kinds = np.zeros(left.size, np.int8)
+    low = rows.numbers_in("text_low", left)
+    pairs = np.flatnonzero((low == rows.numbers_in("text_low", right)) & (low != 0))
+    if pairs.size:
+        one, other = left[pairs], right[pairs]
+
+        def agree(name: str) -> NDArray[np.bool_]:
+            same: NDArray[np.bool_] = rows.numbers_in(name, one) == rows.numbers_in(name, other)
+            return same
+
+        kind = np.where(agree("bytes_key"), BYTES, np.where(agree("content_key"), CONTENT, NEITHER))
+        kinds[pairs] = np.where(agree("text_high"), kind, NEITHER)
+    return kinds
+
+
+def verdicts_on(kinds: NDArray[np.int8]) -> pa.RecordBatch:
+    """The verdicts (`schemas.VERDICTS`) on pairs that are identical in one way or the other, if
+    only through a third page."""
+    return _ON_IDENTICAL.take(pa.array(np.where(kinds == NEITHER, CONTENT, kinds) - 1))
+
+
+def with_identical(judged: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
+    """The verdicts on pairs, of which the method has judged those that are not identical."""
+    on_identical = _ON_IDENTICAL.select(judged.schema.names)
+    place = np.cumsum(kinds == NEITHER) - 1
+    place = np.where(kinds == NEITHER, place, judged.num_rows + kinds - 1)
+    return pa.concat_batches([judged, on_identical]).take(pa.array(place))
