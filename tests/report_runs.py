@@ -101,7 +101,7 @@ def _judged(folder: Path, corpus: Corpus, pairs: Sequence[Judgement]) -> Judged:
     return Judged(
         corpus,
         method,
-        Features.in_memory(pa.RecordBatch.from_pylist([], method.feature_schema)),
+        Features.in_memory(pa.RecordBatch.from_pylist([], method.row_schema)),
         CountedSurveys(SurveyResults(), {}),
         np.array([pair.left for pair in pairs], np.int64),
         np.array([pair.right for pair in pairs], np.int64),

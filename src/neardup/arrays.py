@@ -222,6 +222,8 @@ class FeatureRows:
         if len(self.batches) == 1:
             return self.batches[0][name].to_numpy()[row_of]  # type: ignore[no-any-return]
         found = np.empty(numbers.size, self.schema.field(name).type.to_pandas_dtype())
+        if not numbers.size:
+            return found
         order = np.argsort(batch_of, kind="stable")
         present, starts = np.unique(batch_of[order], return_index=True)
         for batch, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):

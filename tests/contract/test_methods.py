@@ -69,7 +69,7 @@ def test_the_paper_preset_is_made_of_its_own_options(method: Method) -> None:
 def test_features_are_one_row_a_page_in_the_declared_schema(method: Method) -> None:
     pages = batch(*(long_html(topic) for topic in TOPICS), short_html())
     found = features(method, pages)
-    assert found.schema.equals(method.feature_schema)
+    assert found.schema.equals(method.row_schema)
     assert found.num_rows == len(TOPICS) + 1
 
 

@@ -93,7 +93,7 @@ def test_features_do_not_depend_on_the_batch(method: TokenMethod) -> None:
 @every_method
 def test_no_pages_give_no_rows(method: TokenMethod) -> None:
     features = method.describe(page_batch([]))
-    assert features.schema == method.feature_schema
+    assert features.schema == method.row_schema
     assert features.num_rows == method.keys(features).num_rows == 0
     assert judge_rows(method, features, features).num_rows == 0
     if (searches := searcher(method)) is not None:

@@ -150,7 +150,7 @@ class FeatureCode(Method):
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
         """Place each page in the paper's forest (`schemas.ASSIGNED`), one after another."""
         forest = Forest(state, self._judge_two, self.options.width)
-        columns = (features[name].to_pylist() for name in features.schema.names)
+        columns = (features[name].to_pylist() for name in self.feature_schema.names)
         decidable = self.decidable(features).to_pylist()
         matches, rulings = [], []
         for page, enough, main, auxiliary, own, size in zip(

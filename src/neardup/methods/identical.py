@@ -50,7 +50,7 @@ _ON_IDENTICAL = pa.record_batch(
 
 
 def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
-    """`COLUMNS` of pages as they were parsed."""
+    """`COLUMNS` of pages as they were parsed. Plain texts may come as texts alone."""
     text, offsets = string_buffers(pages["text"])
     content = memoryview(text)  # type: ignore[arg-type]
     digests = b"".join(
@@ -58,9 +58,13 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     )
     sizes = np.diff(offsets)
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
-    bytes_key = pages["digest"].to_numpy()
-    titles = map(xxhash.xxh3_64_intdigest, pages["title"].cast(pa.binary()).to_pylist())
-    content_key = np.where(sizes >= ENOUGH, np.fromiter(titles, np.uint64), bytes_key)
+    named = pages.schema.names
+    bytes_key = pages["digest"].to_numpy() if "digest" in named else halves[:, 1]
+    titles = (
+        pages["title"].cast(pa.binary()).to_pylist() if "title" in named else [b""] * len(sizes)
+    )
+    title_key = np.fromiter(map(xxhash.xxh3_64_intdigest, titles), np.uint64)
+    content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
     return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key)]
 
 
@@ -133,5 +137,5 @@ def with_identical(judged: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.Record
     """The verdicts on pairs, of which the method has judged those that are not identical."""
     on_identical = _ON_IDENTICAL.select(judged.schema.names)
     place = np.cumsum(kinds == NEITHER) - 1
-    place = np.where(kinds == NEITHER, place, judged.num_rows + kinds - 1)
+    place = np.where(kinds == NEITHER, place, judged.num_rows + kinds.astype(np.int64) - 1)
     return pa.concat_batches([judged, on_identical]).take(pa.array(place))
