@@ -78,8 +78,8 @@ def test_new_copy_and_too_short(index: Index) -> None:
     assert other.cluster != first.cluster
     short = index.add(pages["d1"])
     assert (short.duplicate, short.relation) == (False, Relation.UNDECIDED)
-    other = html_page("<p>Not found here</p>", id="d2")
-    assert not index.add(other).duplicate  # short ones meet only if they are identical
+    another = html_page("<p>Not found here</p>", id="d2")
+    assert not index.add(another).duplicate  # short ones meet only if they are identical
     check_whole(index)
 
 

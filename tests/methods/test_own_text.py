@@ -40,7 +40,7 @@ def test_the_same_text_is_the_same(writing: str) -> None:
 
 def test_plain_texts_need_no_markup() -> None:
     pages = page_batch(["\n".join(article(1)), "\n".join(article(2))], host=["", ""])
-    assert METHOD.describe(pages.select(["host", "text"])) == METHOD.describe(pages)
+    assert METHOD.features(pages.select(["host", "text"])) == METHOD.features(pages)
     assert LineCounts(8).count(pages.select(["host", "text"])).num_rows == 0
 
 

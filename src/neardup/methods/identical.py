@@ -60,10 +60,8 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
     named = pages.schema.names
     bytes_key = pages["digest"].to_numpy() if "digest" in named else halves[:, 1]
-    titles = (
-        pages["title"].cast(pa.binary()).to_pylist() if "title" in named else [b""] * len(sizes)
-    )
-    title_key = np.fromiter(map(xxhash.xxh3_64_intdigest, titles), np.uint64)
+    titles = pages["title"].to_pylist() if "title" in named else [""] * sizes.size
+    title_key = np.array([xxhash.xxh3_64_intdigest(title) for title in titles], np.uint64)
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
     return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key)]
 
