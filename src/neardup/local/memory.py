@@ -197,7 +197,7 @@ class Duplicates:
         if self._judged is None or not places[0].size or not places[1].size:
             empty = a if self._judged is None or not places[0].size else b
             return Verdict(Relation.UNDECIDED, None, {"why": f"row {empty} has no text"})
-        [row] = self._judged.method.judge(self._judged.features, *places).to_pylist()
+        [row] = self._judged.method.relate(self._judged.features, *places).to_pylist()
         return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))
 
     def to_arrow(self) -> pa.Table:

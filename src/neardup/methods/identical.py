@@ -61,7 +61,7 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     named = pages.schema.names
     bytes_key = pages["digest"].to_numpy() if "digest" in named else halves[:, 1]
     titles = pages["title"].to_pylist() if "title" in named else [""] * sizes.size
-    title_key = np.array([xxhash.xxh3_64_intdigest(title) for title in titles], np.uint64)
+    title_key = np.array([xxhash.xxh3_64_intdigest(each.encode()) for each in titles], np.uint64)
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
     return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key)]
 
