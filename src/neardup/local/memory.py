@@ -183,7 +183,7 @@ class Duplicates:
                 verdicts = pa.Table.from_batches(judged.verdicts.each()).take(pa.array(numbers))
             else:
                 pairs = judged.left[numbers], judged.right[numbers]
-                steps = judge_in_steps(judged.method.judge, judged.features, *pairs)
+                steps = judge_in_steps(judged.method.relate, judged.features, *pairs)
                 verdicts = pa.Table.from_batches(steps)
             evidence = verdicts["evidence"]
         return self.pairs.append_column("evidence", evidence)
@@ -210,7 +210,8 @@ class Duplicates:
         relation = np.full(len(self), None, object)
         similarity = np.full(len(self), np.nan)
         if self._outcome is not None:
-            undecided[self._positions] = ~self._outcome.judged.decidable
+            alone = self._outcome.is_alone
+            undecided[self._positions] = ~self._outcome.judged.decidable & alone
             members = self._positions[~self._outcome.is_kept]
             to_kept = self._outcome.to_kept
             relation[members] = to_kept["relation"].to_pylist()
