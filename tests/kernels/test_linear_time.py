@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import neardup
 from kernels.hostile import MARKUP, TEXTS, attacks
+from kernels.test_scan import scan
 from neardup import html_page, kernels, text_page
 from neardup.kernels.ascii_words import hash_words, room_for_words
 from neardup.kernels.characters import count_scripts
@@ -39,6 +40,7 @@ from neardup.kernels.lines import (
     newline_bits,
     sentence_offsets,
 )
+from neardup.kernels.look_alikes import unmix
 from neardup.kernels.scan import Scanner
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.sentences import count_sentences, sentence_spans
@@ -137,10 +139,11 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     text_bits: text_bits,
     token_hashes: of_documents(token_hashes),
     token_spans: of_documents(token_spans),
+    unmix: of_documents(unmix),
     utf8_damage: utf8_damage,
 }
 # Steps of a kernel above (or of the scanner) go on from a place of the data.
-STEPS = {"i", "at", "begin", "start", "html", "starts"}
+STEPS = {"i", "at", "begin", "start", "html", "starts", "pieces"}
 
 
 def test_no_kernel_is_forgotten() -> None:
@@ -178,6 +181,7 @@ def test_broken_utf8() -> None:
 
 @pytest.mark.parametrize("alt_texts", [False, True])
 def test_scanner(alt_texts: bool) -> None:
+    scan("<x-y><template shadowrootmode=open><slot></slot></template>a</x-y>")  # compiles the rest
     for before, piece in [*MARKUP, *(("", text) for text in TEXTS)]:
 
         def run(text: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernels.reference.scan import ReferenceBlock, scan_html, scan_lines
+from kernels.reference.scan import ReferenceBlock, scan_html, scan_lines, style_hides
 from neardup.kernels.scan import Scan, Scanner
 
 
@@ -97,6 +97,12 @@ AWKWARD = [
     "<body style='display:none'><p>shown by a script",
     "<div style='display:none'><p>all there is</p></div>",
     "<span hidden>a<div>b</span>c</div>d",
+    "<p style='visibility:collapse'>a</p><p style=opacity:0>b</p><p style='opacity:0.5'>c</p>d",
+    "<p style='opacity:0;transform:none'>a</p><p style='opacity:.0 !important'>b</p>c",
+    "<p aria-hidden=true>read all the same</p>",
+    "<p>a banner</p><p style=opacity:0>the page, which fades in when its scripts have run</p>",
+    "<p>a banner and more</p><p style=opacity:0>filler, not much of it</p>",
+    "<p style=opacity:0>all there is</p>",
     # svg and math
     "a<svg><title>t</title><path d='x'/><text>u</text></svg>b<math><mi>x</mi></math>c",
     "a<svg><![CDATA[ <p>x</p> ]]></svg>b<svg/>c",
@@ -123,11 +129,47 @@ AWKWARD = [
     "第一段。\u3000\u3000第二段。\u3000&emsp;第三段。&#12288;&#12288;第四段\u3000五",
     "\u3000\u3000只有一段\u3000\u3000",
     "a\u0000b\u0007c\u007fd\u0085e\u200bf\ufeffg\u2028h",
+    # invisible characters: dropped, but for joiners where they shape what they follow
+    "in\u00advi\u200bsi\u2060ble\u200e \u202etext\u202c",
+    "&shy;x&#x200B;y&zwj;z&zwnj;\U000e0041\U000e0101",
+    "a\u200db\ufe0f 中\u200d文\ufe00 ế\u200dx \u200d x\u180e\u3164\uffa0y",
+    "می\u200cخواهم क्\u200dष ❤\ufe0f\u200d🔥 👩\u200d👩\u200d👧 —\u200d’\ufe0f",
     "",
     " ",
     "<",
     "&",
 ]
+
+
+STYLES = [
+    "font-size:0px",
+    "font-size:0.6em",
+    "font-size:10px",
+    "text-indent:-9999px",
+    "text-indent:-60em",
+    "text-indent:2em",
+    "position:absolute;left:-999px",
+    "left:-999px",
+    "top:-9999px",
+    "margin-left:-99999px",
+    "margin-left:-1200px",
+    "clip:rect(0,0,0,0)",
+    "clip: rect(1px, 1px",
+    "clip:auto",
+    "color:#fff;background:#FFFFFF",
+    "color:white;background-color:rgb(255,255, 255)",
+    "color:#fff;background:#000",
+    "color:#fff",
+    "color:red;background:red",
+    "color:#fff;background:#fff url(x.png)",
+    "color:#ffg;background:#ffg",
+]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_styles_that_hide_and_others(style: str) -> None:
+    page = f"<!doctype html><p>a</p><p style='{style}'>b</p>c"
+    assert blocks(page) == rounded(scan_html(page))
 
 
 @pytest.mark.parametrize("page", AWKWARD)
@@ -190,8 +232,9 @@ def one_of(pieces: str) -> st.SearchStrategy[str]:
 
 
 WORDS = one_of(
-    "word two␣words ␣ ␤ 中文。 &#12288; &emsp; é 1␣<␣2 &amp; &lt &nbsp; &copy &#x26; & 🙂 “q”"
-) | st.sampled_from(["\u3000\u3000", "\u00a0", "\u200b", "\x00", "\x07"])
+    "word two␣words ␣ ␤ 中文。 &shy; ❤ &zwj; &#12288; &emsp; é "
+    "1␣<␣2 &amp; &lt &nbsp; &copy &#x26; & 🙂 “q”"
+) | st.sampled_from(["\u3000\u3000", "\u00a0", "\u200b", "\x00", "\x07", "\u200d", "\ufe0f"])
 # Without main: html5lib does not know yet that it bounds list items.
 BLOCK_TAGS = one_of(
     "div p section h1 h3 ul ol li dl dt dd blockquote pre aside nav header article footer"
@@ -199,6 +242,15 @@ BLOCK_TAGS = one_of(
 TAGS = BLOCK_TAGS | one_of("span b i em a font code label button form center fieldset")
 ATTRIBUTES = st.just("") | one_of("␣class='a>b' ␣title='<p>' ␣x=1/ ␣data-y /")
 OF_BLOCKS = one_of("␣hidden ␣style=display:none ␣style='a:b;␣visibility:␣hidden;' ␣role=navigation")
+PROPERTIES = one_of(
+    "display visibility opacity font-size text-indent left top right margin-left margin-top "
+    "position color background background-color clip transform width margin-right Color"
+)
+VALUES = one_of(
+    "none hidden collapse 0 0.0 .5 1 0px -999px -9999px -4000px -60em -1e3 +5 absolute fixed "
+    "relative #fff #ffffff white #000 black rgb(0,0,0) rgb(255␣255␣255) rgb(300,0,0) rgba(0,0,0,0) "
+    "rect(0␣0␣0␣0) rect(1px,1px) red ␣ 0␣!important -␣9999px"
+)
 WHOLE_PIECES = one_of(
     """
     <br> <hr/> <img␣alt=x> <!--␣c␣--> <!--> <!x> <?y> </> </body> </html>
@@ -226,6 +278,13 @@ def tag_soup(draw: st.DrawFn) -> str:
 def test_tag_soup_agrees_with_html5lib(page: str) -> None:
     page = f"<!doctype html>{page}"  # without it a table does not end a paragraph
     assert blocks(page) == rounded(scan_html(page))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.builds("{}:{}".format, PROPERTIES, VALUES), max_size=5), one_of("; ␣;␣ ;; ;:"))
+def test_styles_agree_with_the_reference(declarations: list[str], between: str) -> None:
+    style = between.join(declarations)
+    assert lines(f'<p>a</p><p style="{style}">b') == (["a"] if style_hides(style) else ["a", "b"])
 
 
 @given(st.lists(WORDS, max_size=30).map("".join))

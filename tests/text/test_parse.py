@@ -122,6 +122,34 @@ def test_alt_texts_on_request() -> None:
     assert parse(raw_batch(pages), alt_texts=True).column("text").to_pylist() == ["a b c d"]
 
 
+ARTICLE = " ".join(rf"Sentence {number} of the article says \"so\"." for number in range(12))
+LINKED = f'<script type="application/ld+json">{{"articleBody":"{ARTICLE}"}}</script>'
+PLAIN = ARTICLE.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>Please enable JavaScript.</p>" + LINKED, PLAIN),
+        (f"<p>{PLAIN}</p>" + LINKED, PLAIN),
+        (f"<h1>Shown</h1><p>{PLAIN}</p>" + LINKED, f"Shown\n{PLAIN}"),
+        ("<p>A list</p>" + LINKED + LINKED.replace("Sentence", "Other"), "A list"),
+        ("<p>A teaser</p>" + LINKED.replace(ARTICLE, "Short."), "A teaser"),
+        ("<p>Broken</p>" + LINKED.replace(ARTICLE, ARTICLE + "\\x"), "Broken"),
+        ("<p>Markup</p>" + LINKED.replace(ARTICLE, f"<p>One.<p>{ARTICLE}"), f"One.\n{PLAIN}"),
+    ],
+)
+def test_an_article_that_the_page_does_not_show_is_its_text(body: str, expected: str) -> None:
+    others = [raw("<p>before"), raw(body), raw("<p>after")]
+    texts = parse(raw_batch(others))["text"].to_pylist()
+    assert texts == ["before", expected, "after"]
+
+
+def test_words_of_mixed_scripts_are_written_in_one() -> None:
+    parsed = page("<title>Тhe раge</title><p>Тhе соpу of Москва")
+    assert (parsed.title, parsed.blocks[0].text) == ("The page", "The copy of Москва")
+
+
 def test_objects_have_no_blocks_where_there_is_no_text() -> None:
     assert page("<p> </p>").blocks == ()
     assert page("x").blocks == (Block("x"),)

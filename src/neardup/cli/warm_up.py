@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from neardup.api import dedup
+from neardup.api import dedup, html_page
 from neardup.cli.dedup import DEMO_PAGES
 from neardup.index import Index
 from neardup.kernels.jit import when_compiling
@@ -22,6 +22,8 @@ from neardup.model import RawPage
 from neardup.pages import Limits, read_records
 
 PAGES = 12
+# What few pages have: a shadow root with a slot, and a word that mixes scripts.
+RARE = "<x-y><template shadowrootmode=open><slot></slot></template>раge</x-y>"
 
 
 def compile_kernels(notify: Callable[[str], None]) -> None:
@@ -30,6 +32,7 @@ def compile_kernels(notify: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         records = read_records([str(DEMO_PAGES)], Limits())
         pages = list(islice((each for each in records if isinstance(each, RawPage)), PAGES))
+        pages.append(html_page(RARE, id="rare"))
         for method in BUILT_IN:
             dedup(str(DEMO_PAGES), Path(folder, method), method=method)
             with Index.open("memory://", method) as index:

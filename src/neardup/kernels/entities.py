@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import PRIME, SEED, Bytes
+from neardup.kernels.scan_bytes import PRIME, SEED, Bytes
 
 LONGEST_NAME = max(map(len, html5))
 LONGEST_OPEN_NAME = max(len(name) for name in html5 if not name.endswith(";"))

@@ -13,25 +13,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels import scan_meta
+from neardup.kernels import scan_assembly, scan_meta
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
+from neardup.kernels.scan_assembly import Pieces
 from neardup.kernels.scan_attributes import (
-    BANG,
     DATED,
-    HIDDEN,
     OPEN,
     SELF_CLOSING,
-    SLASH,
-    Bytes,
-    find,
     find_attribute,
-    hash_of,
-    is_letter,
     read_attributes,
 )
 from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
+from neardup.kernels.scan_bytes import BANG, SLASH, Bytes, find, hash_of, is_letter
+from neardup.kernels.scan_styles import FAINT, HIDDEN
 from neardup.kernels.scan_tags import (
     LESS,
     after_bogus_comment,
@@ -42,15 +38,20 @@ from neardup.kernels.scan_text import (
     ANCHORS,
     BLOCK_START,
     BLOCKS,
+    BOUNDARY_AT,
     CONTEXT,
     DEPTH,
+    FAINT_BYTES,
     FOREIGN,
     IMAGES,
+    IN_FAINT,
     INNERMOST,
     KIND_MASK,
     KIND_SHIFT,
     LINK_START,
+    LOWEST,
     MARK_REGION_SHIFT,
+    PIECES,
     POSITION,
     PREFORMATTED,
     REGION_MASK,
@@ -60,6 +61,7 @@ from neardup.kernels.scan_text import (
     SKIPPED,
     STATE_SIZE,
     TABLES,
+    WATCHED,
     WHOLE,
     Marks,
     State,
@@ -83,6 +85,7 @@ from neardup.kernels.scan_tree import (
 )
 
 QUESTION, AMPERSAND = 63, 38
+FADES_IN = 4  # times as much text of opacity 0 as other text: scripts will show it
 _ALT = np.uint64(hash_of("alt"))
 
 
@@ -110,6 +113,7 @@ class Scanner:
         self.text = np.empty(room, np.uint8)
         self.marks = np.empty(room // 2 + 1, np.uint32)
         self.frames = new_frames()
+        self.pieces = scan_assembly.new_pieces()
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.ends = np.zeros((pages + 1, 2), np.int64)
         self.counts = np.zeros((pages, 3), np.int64)
@@ -118,20 +122,50 @@ class Scanner:
 
     def scan(self, data: Bytes, *, html: bool, alt_texts: bool = False) -> None:
         """The next page; `data` is valid UTF-8."""
-        page = self.page
-        scan_page(
+        is_apart = self._scan(data, html, alt_texts, self.places[self.page], assembled=False)
+        if is_apart:
+            # What the page says about itself was noted above, where it stands in `data`.
+            elsewhere = np.zeros_like(self.places[self.page])
+            data = scan_assembly.assemble(data, self.pieces, self.state[PIECES])
+            self._scan(data, html, alt_texts, elsewhere, assembled=True)
+        self.page += 1
+
+    def last_text(self) -> bytes:
+        """The text of the page scanned last."""
+        start, end = self.ends[self.page - 1 : self.page + 1, 0]
+        return self.text[start:end].tobytes()
+
+    def rescan(self, data: Bytes, *, html: bool) -> None:
+        """Take `data` in place of the text of the page scanned last, which is at least as long."""
+        self.page -= 1
+        self.state[POSITION], self.state[BLOCKS] = self.ends[self.page]
+        elsewhere = np.zeros_like(self.places[self.page])
+        self._scan(data, html, False, elsewhere, assembled=True)
+        self.page += 1
+
+    def _scan(
+        self,
+        data: Bytes,
+        html: bool,
+        alt_texts: bool,
+        places: NDArray[np.int64],
+        *,
+        assembled: bool,
+    ) -> bool:
+        return scan_page(
             data,
             html,
             alt_texts,
+            assembled,
             self.text,
             self.marks,
             self.frames,
+            self.pieces,
             self.state,
-            self.places[page],
-            self.counts[page],
-            self.ends[page + 1],
+            places,
+            self.counts[self.page],
+            self.ends[self.page + 1],
         )
-        self.page += 1
 
     def result(self) -> Scan:
         """All pages so far, in arrays of their own size."""
@@ -155,23 +189,39 @@ def scan_page(
     data: Bytes,
     html: bool,
     alt_texts: bool,
+    assembled: bool,
     text: Bytes,
     marks: Marks,
     frames: Frames,
+    pieces: Pieces,
     state: State,
     places: NDArray[np.int64],
     counts: NDArray[np.int64],
     ends: NDArray[np.int64],
-) -> None:
-    """Scan one page, after what `text` and `marks` hold already."""
+) -> bool:
+    """Scan one page, after what `text` and `marks` hold already.
+
+    True if a browser shows parts of it elsewhere than they stand: nothing is written then, and
+    `pieces` say how it is to be assembled.
+    """
     start, first_block = state[POSITION], state[BLOCKS]
     _begin_page(state, start, first_block)
     if html:
-        _scan_html(data, alt_texts, text, marks, frames, state, places)
-        if state[BLOCKS] == first_block:  # a page that a script uncovers once it has loaded
+        _scan_html(data, alt_texts, text, marks, frames, pieces, state, places)
+        if state[PIECES] and not assembled and scan_assembly.is_to_assemble(state, pieces):
+            count = state[PIECES]
             _begin_page(state, start, first_block)
-            state[REVEALED] = 1
-            _scan_html(data, alt_texts, text, marks, frames, state, places)
+            state[PIECES] = count
+            return True
+        revealed = 0
+        if state[BLOCKS] == first_block:  # a page that a script uncovers once it has loaded
+            revealed = HIDDEN | FAINT
+        elif state[FAINT_BYTES] > FADES_IN * (state[POSITION] - start):
+            revealed = FAINT
+        if revealed:
+            _begin_page(state, start, first_block)
+            state[REVEALED] = revealed
+            _scan_html(data, alt_texts, text, marks, frames, pieces, state, places)
     else:
         state[CONTEXT] = PREFORMATTED
         write_literal(data, 0, len(data), text, marks, state)
@@ -183,6 +233,7 @@ def scan_page(
     counts[2] = state[ANCHORS]
     ends[0] = state[POSITION]
     ends[1] = state[BLOCKS]
+    return False
 
 
 @kernel
@@ -192,6 +243,7 @@ def _begin_page(state: State, position: int, first_block: int) -> None:
     state[BLOCK_START] = position
     state[LINK_START] = position
     state[BLOCKS] = first_block
+    state[LOWEST] = scan_assembly.NO_DEPTH
 
 
 @kernel
@@ -201,13 +253,17 @@ def _scan_html(
     text: Bytes,
     marks: Marks,
     frames: Frames,
+    pieces: Pieces,
     state: State,
     places: NDArray[np.int64],
 ) -> None:
     i, end = 0, len(data)
     while i < end:
         if state[CONTEXT] & SKIPPED:
+            before = i
             i = find(data, i, end, LESS)
+            if state[CONTEXT] & IN_FAINT:
+                state[FAINT_BYTES] += i - before
         else:
             i = write_text(data, i, end, text, marks, state)
         if i >= end:
@@ -216,11 +272,18 @@ def _scan_html(
             i = write_reference(data, i, end, text, marks, state)
             continue
         following = data[i + 1] if i + 1 < end else 0
+        at = i
         if is_letter(following):
-            i = _start_tag(data, i, end, alt_texts, text, marks, frames, state, places)
+            i = _start_tag(data, i, end, alt_texts, text, marks, frames, pieces, state, places)
+            if state[LOWEST] <= state[WATCHED]:
+                scan_assembly.close_watched(state, pieces, at, at)
         elif following == SLASH and i + 2 < end:
             i = _end_tag(data, i, end, text, marks, frames, state)
+            if state[LOWEST] <= state[WATCHED]:
+                scan_assembly.close_watched(state, pieces, at, i)
         elif following == BANG:
+            if state[BOUNDARY_AT]:
+                scan_assembly.note_comment(data, i, end, state, pieces)
             i = after_markup_declaration(data, i, end, state[CONTEXT] & FOREIGN > 0)
         elif following == QUESTION:
             i = after_bogus_comment(data, i + 1, end)
@@ -229,6 +292,7 @@ def _scan_html(
                 write_character(LESS, text, marks, state)
             i += 1
     pop_to(frames, state, text, marks, 1)
+    scan_assembly.close_watched(state, pieces, end, end)
     end_block(text, marks, state)
 
 
@@ -262,6 +326,7 @@ def _start_tag(
     text: Bytes,
     marks: Marks,
     frames: Frames,
+    pieces: Pieces,
     state: State,
     places: NDArray[np.int64],
 ) -> int:
@@ -275,8 +340,7 @@ def _start_tag(
     after, facts = read_attributes(data, after_name, end)
     if after >= end:
         return end  # the page ends within the tag, which is dropped
-    if state[REVEALED]:
-        facts &= ~HIDDEN
+    facts &= ~state[REVEALED]
     flags = t.FLAGS[tag]
     if facts >> ROLE_SHIFT:
         flags |= t.BLOCK  # a landmark is set apart, whatever element has the role
@@ -295,17 +359,30 @@ def _start_tag(
             end_block(text, marks, state)
         _count(state, tag)
     if flags & t.VOID:
-        if tag == t.IMG and alt_texts and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
+        if (
+            tag == t.IMG
+            and alt_texts
+            and not (state[CONTEXT] & SKIPPED or facts & (HIDDEN | FAINT))
+        ):
             start, stop = find_attribute(data, after_name, end, _ALT)
             if start < stop:
                 write_attribute(data, start, stop, text, marks, state)
         return after + 1
     if flags & t.RAW:
         return _raw_element(
-            data, after_name, after + 1, end, tag, name, facts, text, marks, state, places
+            data, after_name, after + 1, end, tag, name, facts, text, marks, pieces, state, places
         )
     if tag == t.A:
         enter_link(state)
+    if (
+        state[WATCHED]
+        or tag == t.TEMPLATE
+        or facts & HIDDEN
+        or (flags & t.TABLE_PART and state[CONTEXT] & SKIPPED)
+    ) and scan_assembly.note_start(
+        data, i, after_name, after + 1, end, tag, facts & HIDDEN > 0, frames, state, pieces
+    ):
+        flags &= ~t.SKIP  # the content of a shadow root is shown
     context = _context_in(state[CONTEXT], tag, flags, facts)
     if flags & t.FOREIGN_ELEMENT and facts & SELF_CLOSING:
         return after + 1  # `<svg/>`; to HTML elements the slash means nothing
@@ -328,6 +405,8 @@ def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
     """The context of an element's content, by that of the element."""
     if flags & t.SKIP or facts & HIDDEN or (tag == t.DIALOG and not facts & OPEN):
         context |= SKIPPED
+    elif facts & FAINT and not context & SKIPPED:
+        context |= SKIPPED | IN_FAINT
     if tag == t.SVG or tag == t.MATH:
         context |= FOREIGN
     if flags & t.PRE:
@@ -373,6 +452,7 @@ def _raw_element(
     facts: int,
     text: Bytes,
     marks: Marks,
+    pieces: Pieces,
     state: State,
     places: NDArray[np.int64],
 ) -> int:
@@ -385,7 +465,9 @@ def _raw_element(
     elif tag == t.SCRIPT:
         if scan_meta.is_linked_data(data, attributes, end):
             scan_meta.note_linked_data(data, i, stop, places)
-    elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
+        elif state[PIECES]:
+            scan_assembly.note_calls(data, i, stop, state, pieces)
+    elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & (HIDDEN | FAINT)):
         outer = state[CONTEXT]
         state[CONTEXT] = _context_in(outer, tag, t.FLAGS[tag], facts)
         write_literal(data, i, stop, text, marks, state)

@@ -1,123 +1,43 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
-"""The attributes of a tag: where each is, and what those say that matter for text.
-
-Names of tags, attributes and values are compared by a 64-bit hash without regard to case. What
-the scanner needs for that comes first: finding a byte, hashing a name, looking a hash up.
-"""
+"""The attributes of a tag: where each is, and what those say that matter for text."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
-from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.text_bits import eight_bytes
-
-Bytes = NDArray[np.uint8]
-
-SLASH, COLON, SEMICOLON, EQUALS, GREATER = 47, 58, 59, 61, 62
-QUOTE, APOSTROPHE, BANG = 34, 39, 33
-
-LOW_BITS = np.uint64(0x0101010101010101)
-HIGH_BITS = np.uint64(0x8080808080808080)
-EIGHTH = np.uint64(3)  # a shift from bits to bytes
-
-# FNV-1a.
-SEED = np.uint64(0xCBF29CE484222325)
-PRIME = np.uint64(0x100000001B3)
-CASE = np.uint8(0x20)  # the bit that lower-case letters have; digits, `-`, `:` and `.` have it too
-
-
-@kernel
-def find(data: Bytes, i: int, end: int, byte: int) -> int:
-    """The first place of `byte` in data[i:end], or `end`; eight bytes at a time.
-
-    Exclusive or with the byte in all eight places makes its matches zero bytes. Taking 1 from each
-    byte then borrows into its high bit for a zero. A borrow may spread upwards and mark bytes that
-    are none, but never below the first.
-    """
-    pattern = np.uint64(byte) * LOW_BITS
-    while i + 8 <= end:
-        word = eight_bytes(data, i) ^ pattern
-        zeros = (word - LOW_BITS) & ~word & HIGH_BITS
-        if zeros:
-            return i + np.int64(trailing_zeros(zeros) >> EIGHTH)
-        i += 8
-    while i < end and data[i] != byte:
-        i += 1
-    return i
-
-
-@kernel
-def is_space(byte: int) -> bool:
-    """White space as HTML has it."""
-    return byte == 32 or byte == 10 or byte == 9 or byte == 13 or byte == 12
-
-
-@kernel
-def is_letter(byte: int) -> bool:
-    """An ASCII letter."""
-    return 97 <= (byte | 0x20) <= 122
-
-
-@kernel
-def name_hash(data: Bytes, i: int, end: int) -> np.uint64:
-    """FNV-1a of data[i:end] without regard to ASCII case."""
-    value = SEED
-    while i < end:
-        value = (value ^ np.uint64(data[i] | CASE)) * PRIME
-        i += 1
-    return value
-
-
-def hash_of(name: str) -> int:
-    """`name_hash` of a name, for the tables that are built at import."""
-    value = int(SEED)
-    for byte in name.encode():
-        value = (value ^ (byte | int(CASE))) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
-    return value
-
-
-def hash_table(values: dict[str, int], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """An open-addressing table (keys, values) for `look_up`; `slots` is a power of two."""
-    keys, stored = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
-    for name, value in values.items():
-        key = hash_of(name)
-        slot = key & (slots - 1)
-        while keys[slot]:
-            assert keys[slot] != key, f"{name} collides"
-            slot = (slot + 1) & (slots - 1)
-        keys[slot], stored[slot] = key, value
-    return keys, stored
-
-
-@kernel
-def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64) -> int:
-    """The value under `key` in a table of `hash_table`, or 0."""
-    mask = np.uint64(len(keys) - 1)
-    slot = key & mask
-    while keys[slot] != 0:
-        if keys[slot] == key:
-            return values[slot]
-        slot = (slot + np.uint64(1)) & mask
-    return 0
-
+from neardup.kernels.scan_bytes import (
+    APOSTROPHE,
+    CASE,
+    EQUALS,
+    GREATER,
+    QUOTE,
+    SLASH,
+    Bytes,
+    after_space,
+    find,
+    hash_of,
+    hash_table,
+    is_space,
+    look_up,
+    name_hash,
+    trim,
+)
+from neardup.kernels.scan_styles import HIDDEN, style_hides
 
 # Facts that the attributes of a tag state, as bits. Above them stands the region that `role`
 # names, plus one.
-HIDDEN = 1  # the attribute `hidden`, or a style that says so
+# HIDDEN = 1: the attribute `hidden`, or a style that says so
 OPEN = 2  # of a dialog: it is shown
 SELF_CLOSING = 4  # `/>`
 DATED = 8  # itemprop="datePublished"
+# FAINT = 16: of opacity 0
 REGION_SHIFT = 8
 
 _STYLE, _HIDDEN, _ROLE, _OPEN, _ITEMPROP = (
     np.uint64(hash_of(name)) for name in ("style", "hidden", "role", "open", "itemprop")
 )
-_DISPLAY, _NONE, _VISIBILITY, _DATE_PUBLISHED = (
-    np.uint64(hash_of(name)) for name in ("display", "none", "visibility", "datepublished")
-)
+_DATE_PUBLISHED = np.uint64(hash_of("datepublished"))
 _ROLES = {"main": 1, "article": 1, "banner": 2, "navigation": 3, "complementary": 4}
 _ROLES |= {"contentinfo": 5}
 _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
@@ -189,8 +109,8 @@ def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
 @kernel
 def _fact_of(data: Bytes, name: np.uint64, value: int, value_end: int) -> int:
     """What one attribute, known by the hash of its name, states about its tag."""
-    if name == _STYLE and style_hides(data, value, value_end):
-        return HIDDEN
+    if name == _STYLE:
+        return style_hides(data, value, value_end)
     if name == _HIDDEN:
         return HIDDEN
     if name == _OPEN:
@@ -212,51 +132,3 @@ def find_attribute(data: Bytes, i: int, end: int, wanted: np.uint64) -> tuple[in
             return -1, -1
         if name_hash(data, name, name_end) == wanted:
             return trim(data, value, value_end)
-
-
-@kernel
-def after_space(data: Bytes, i: int, end: int) -> int:
-    """The first place from i on that is not white space, or `end`."""
-    while i < end and is_space(data[i]):
-        i += 1
-    return i
-
-
-@kernel
-def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
-    """The range without white space at its ends."""
-    start = after_space(data, start, end)
-    while start < end and is_space(data[end - 1]):
-        end -= 1
-    return start, end
-
-
-@kernel
-def style_hides(data: Bytes, i: int, end: int) -> bool:
-    """Whether a style has display: none or visibility: hidden."""
-    while i < end:
-        stop = _find_short(data, i, end, SEMICOLON)
-        colon = _find_short(data, i, stop, COLON)
-        if colon < stop:
-            start, name_end = trim(data, i, colon)
-            size = name_end - start
-            if size == 7 or size == 10:  # as long as `display` or `visibility`
-                value, value_end = trim(data, colon + 1, stop)
-                value_end = _find_short(data, value, value_end, BANG)  # of `!important`
-                value, value_end = trim(data, value, value_end)
-                name = name_hash(data, start, name_end)
-                what = name_hash(data, value, value_end)
-                if (name == _DISPLAY and what == _NONE) or (
-                    name == _VISIBILITY and what == _HIDDEN
-                ):
-                    return True
-        i = stop + 1
-    return False
-
-
-@kernel
-def _find_short(data: Bytes, i: int, end: int, byte: int) -> int:
-    """As `find`, for where the byte is near: one by one."""
-    while i < end and data[i] != byte:
-        i += 1
-    return i

@@ -11,24 +11,22 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import (
-    DATED,
+from neardup.kernels.scan_attributes import DATED, find_attribute, next_attribute
+from neardup.kernels.scan_bytes import (
     Bytes,
     after_space,
     find,
-    find_attribute,
     hash_of,
     hash_table,
     look_up,
     name_hash,
-    next_attribute,
     trim,
 )
 
 # What may be noted; the columns of `places`.
 TITLE, LANG, CONTENT_LANGUAGE, LOCALE, CANONICAL, OG_URL, BASE = range(7)
-PUBLISHED, LD_PUBLISHED, TIME, DATE = 7, 8, 9, 10
-KINDS = 11
+PUBLISHED, LD_PUBLISHED, TIME, DATE, LD_BODY, LD_OTHER_BODY = range(7, 13)
+KINDS = 13
 
 _META_NAMES = {
     "content-language": CONTENT_LANGUAGE,
@@ -105,6 +103,8 @@ _NAME, _PROPERTY, _ITEMPROP, _HTTP_EQUIV = map(
 _CONTENT, _HREF, _REL, _LANG, _XML_LANG = map(_hash, ("content", "href", "rel", "lang", "xml:lang"))
 _DATETIME, _TYPE, _CANONICAL_WORD = map(_hash, ("datetime", "type", "canonical"))
 _LD_JSON, _DATE_PUBLISHED = map(_hash, ("application/ld+json", "datepublished"))
+_ARTICLE_BODY = _hash("articlebody")
+QUOTE, COLON, BACKSLASH = 34, 58, 92
 
 
 @kernel
@@ -183,18 +183,47 @@ def is_linked_data(data: Bytes, i: int, end: int) -> bool:
 
 @kernel
 def note_linked_data(data: Bytes, i: int, end: int, places: NDArray[np.int64]) -> None:
-    """Note the first "datePublished": "..." in JSON."""
-    quote = 34
-    while places[LD_PUBLISHED, 0] == places[LD_PUBLISHED, 1]:
-        i = find(data, i, end, quote)
-        if i + 15 >= end:
+    """Note the first "datePublished": "..." in JSON, and the first two of "articleBody"."""
+    while True:
+        i = find(data, i, end, QUOTE)
+        if i >= end:
             return
-        if data[i + 14] != quote or name_hash(data, i + 1, i + 14) != _DATE_PUBLISHED:
-            i += 1
+        value = _value_after(data, i, end, 13, _DATE_PUBLISHED)
+        if value > 0:
+            i = find(data, value, end, QUOTE)
+            start, stop = trim(data, value, i)
+            note(places, LD_PUBLISHED, start, stop)
             continue
-        i = after_space(data, i + 15, end)
-        if i < end and data[i] == 58:  # ':'
-            i = after_space(data, i + 1, end)
-            if i < end and data[i] == quote:
-                start, stop = trim(data, i + 1, find(data, i + 1, end, quote))
-                note(places, LD_PUBLISHED, start, stop)
+        value = _value_after(data, i, end, 11, _ARTICLE_BODY)
+        if value > 0:
+            i = _end_of_text(data, value, end)
+            is_first = places[LD_BODY, 0] == places[LD_BODY, 1]
+            note(places, LD_BODY if is_first else LD_OTHER_BODY, value, i)
+            continue
+        i += 1
+
+
+@kernel
+def _value_after(data: Bytes, i: int, end: int, size: int, name: np.uint64) -> int:
+    """Where the text begins that is the value of this name, if it stands in quotes at i; or 0."""
+    after = i + size + 1
+    if after >= end or data[after] != QUOTE or name_hash(data, i + 1, after) != name:
+        return 0
+    i = after_space(data, after + 1, end)
+    if i >= end or data[i] != COLON:
+        return 0
+    i = after_space(data, i + 1, end)
+    return i + 1 if i < end and data[i] == QUOTE else 0
+
+
+@kernel
+def _end_of_text(data: Bytes, i: int, end: int) -> int:
+    """Where the text of JSON that begins at i ends: at the first quote that is not escaped."""
+    while True:
+        i = find(data, i, end, QUOTE)
+        escapes = i
+        while data[escapes - 1] == BACKSLASH:  # the quote before the text ends the search
+            escapes -= 1
+        if i >= end or (i - escapes) % 2 == 0:
+            return i
+        i += 1

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import (
+from neardup.kernels.scan_bytes import (
     BANG,
     CASE,
     GREATER,
@@ -83,7 +83,7 @@ _FLAG_WORDS: Mapping[int, str] = {
 ALIASES = {"h2": "h1", "h3": "h1", "h4": "h1", "h5": "h1", "h6": "h1"}
 ALIASES |= {"thead": "tbody", "tfoot": "tbody", "image": "img"}
 
-_OTHER_NAMES = "time foreignobject desc annotation-xml mi mo mn ms mtext"
+_OTHER_NAMES = "time slot foreignobject desc annotation-xml mi mo mn ms mtext"
 NAMES = sorted({word for words in _FLAG_WORDS.values() for word in words.split()} - set(ALIASES))
 NAMES = ["", *sorted({*NAMES, *_OTHER_NAMES.split()})]
 ID = {name: number for number, name in enumerate(NAMES) if name}
@@ -116,7 +116,7 @@ OL, OPTION, P, PLAINTEXT, SCRIPT, SELECT, TABLE, TBODY = (
 TD, TEMPLATE, TEXTAREA, TH, TIME, TITLE, TR, UL = (
     ID[name] for name in "td template textarea th time title tr ul".split()
 )
-ADDRESS, DIV, MATH, SVG = (ID[name] for name in "address div math svg".split())
+ADDRESS, DIV, MATH, SLOT, SVG = (ID[name] for name in "address div math slot svg".split())
 # Children of svg and math whose content is HTML again.
 FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT = (
     ID[name] for name in "foreignobject desc annotation-xml mi mo mn ms mtext".split()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.kernels.entities import decode_reference
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
-from neardup.kernels.scan_attributes import Bytes
+from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.utf8 import write_code_point
 
 State = NDArray[np.int64]
@@ -35,8 +35,16 @@ ITEM_AT = 11
 TABLES = 12
 IMAGES = 13
 ANCHORS = 14
-REVEALED = 15  # whether elements that say they are hidden are taken all the same
-INNERMOST = 16  # from here on, for each element, its innermost open frame
+REVEALED = 15  # facts that hide an element and are not believed
+PIECES = 16  # how many are noted, see scan_assembly
+WATCHED = 17
+LOWEST = 18
+WATCHED_PIECE = 19  # the piece that ends with the element at WATCHED
+BOUNDARY_AT = 20  # the innermost boundary that is open
+MOVES = 21  # pieces that a browser shows elsewhere
+FAINT_BYTES = 22  # text and white space of opacity 0
+CALLS = 23  # that move pieces
+INNERMOST = 24  # from here on, for each element, its innermost open frame
 STATE_SIZE = INNERMOST + 256
 
 # The context that text stands in. Kind and region are as in `model`.
@@ -45,6 +53,7 @@ PREFORMATTED = 2
 FOREIGN = 4
 LINK = 8  # in a link that began since the last table cell or the like
 OUTER_LINK = 16  # in a link around that
+IN_FAINT = 32  # of opacity 0, which is skipped
 KIND_SHIFT, KIND_MASK = 8, 15
 REGION_SHIFT, REGION_MASK = 12, 7
 
@@ -60,7 +69,7 @@ CLASS = np.zeros(256, np.uint8)
 CLASS[:32] = DROPPED
 CLASS[127] = DROPPED
 CLASS[[9, 10, 12, 13, 32]] = WHITE
-CLASS[[0xC2, 0xE1, 0xE2, 0xE3, 0xEF]] = LEAD  # of characters that may be white space or nothing
+CLASS[[0xC2, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3]] = LEAD  # of what may be white space or invisible
 CLASS[[0x26, 0x3C]] = MARKUP
 
 
@@ -173,16 +182,19 @@ def _before_character(text: Bytes, marks: Marks, state: State) -> int:
 
 @kernel
 def _write_lead(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: State) -> int:
-    """A character of two or three bytes that may be white space or nothing; the place after it."""
+    """A character of several bytes that may be white space or invisible; the place after it."""
     first = np.int64(data[i])
-    size = 2 if first == 0xC2 else 3
+    size = 2 if first == 0xC2 else 4 if first == 0xF3 else 3
     if i + size > end:
         return end  # not UTF-8: the character is cut
     code = (first & 0x1F) << 6 | np.int64(data[i + 1]) & 0x3F
     if size == 3:
         code = (first & 0x0F) << 12 | (np.int64(data[i + 1]) & 0x3F) << 6
         code |= np.int64(data[i + 2]) & 0x3F
-    if not _is_blank(code, state):
+    elif size == 4:
+        code = (first & 0x07) << 18 | (np.int64(data[i + 1]) & 0x3F) << 12
+        code |= (np.int64(data[i + 2]) & 0x3F) << 6 | np.int64(data[i + 3]) & 0x3F
+    if not (_is_blank(code, state) or _is_invisible(code, text, state)):
         position = _before_character(text, marks, state)
         for k in range(size):
             text[position + k] = data[i + k]
@@ -192,7 +204,7 @@ def _write_lead(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state:
 
 @kernel
 def _is_blank(code: int, state: State) -> bool:
-    """Whether a character beyond ASCII leaves no mark; white space is noted as due."""
+    """Whether a character beyond ASCII is white space, which is noted as due."""
     if code == 0x3000 or code == 0x2003:
         state[WIDE] += 1
         state[SPACE] = 1
@@ -208,7 +220,53 @@ def _is_blank(code: int, state: State) -> bool:
     ):
         state[SPACE] = 1
         return True
-    return 0x80 <= code <= 0x9F or code == 0x200B or code == 0xFEFF
+    return False
+
+
+@kernel
+def _is_invisible(code: int, text: Bytes, state: State) -> bool:
+    """Whether a character beyond ASCII, no white space, shows nothing where it stands.
+
+    Joiners and variation selectors shape the letters of some scripts, and emoji: they stay after
+    these. Anywhere else they only keep equal words from being equal.
+    """
+    if code == 0x200C or code == 0x200D or 0xFE00 <= code <= 0xFE0F:
+        return not _takes_joiners(text, state)
+    return (
+        0x80 <= code <= 0x9F
+        or code == 0xAD  # soft hyphen
+        or code == 0x200B
+        or code == 0xFEFF
+        or 0x200E <= code <= 0x200F  # direction marks and the like
+        or 0x202A <= code <= 0x202E
+        or 0x2060 <= code <= 0x206F
+        or 0x180B <= code <= 0x180F  # of Mongolian
+        or 0x115F <= code <= 0x1160  # fillers of Hangul and Khmer
+        or 0x17B4 <= code <= 0x17B5
+        or code == 0x3164
+        or code == 0xFFA0
+        or 0xFFF0 <= code <= 0xFFFB
+        or 0xE0000 <= code <= 0xE0FFF  # tags, and more variation selectors
+    )
+
+
+@kernel
+def _takes_joiners(text: Bytes, state: State) -> bool:
+    """Whether the character before this one is of a script with joiners, an emoji or a symbol."""
+    last = state[POSITION] - 1
+    if state[SPACE] or last < state[BLOCK_START]:
+        return False
+    first = last
+    while text[first] & 0xC0 == 0x80:
+        first -= 1
+    lead = text[first]
+    if lead == 0xE1:  # Khmer, Mongolian ...; Latin and Greek from U+1E00 on
+        return bool(text[first + 1] < 0xB8)
+    if lead == 0xE2:  # symbols; punctuation before U+2190
+        return bool(text[first + 1] >= 0x86)
+    if lead == 0xEF:  # one of these selectors
+        return bool(text[first + 1] == 0xB8 and text[last] <= 0x8F)
+    return bool(0xD8 <= lead <= 0xE0 or lead == 0xF0)  # Arabic to Indic, emoji
 
 
 @kernel
@@ -220,7 +278,7 @@ def write_character(code: int, text: Bytes, marks: Marks, state: State) -> None:
                 end_block(text, marks, state)
             state[SPACE] = 1
         return
-    if code >= 128 and _is_blank(code, state):
+    if code >= 128 and (_is_blank(code, state) or _is_invisible(code, text, state)):
         return
     at = _before_character(text, marks, state)
     state[POSITION] = write_code_point(text, at, code)

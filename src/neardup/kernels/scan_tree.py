@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_attributes import Bytes
+from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
     CONTEXT,
     DEPTH,
@@ -28,6 +28,7 @@ from neardup.kernels.scan_text import (
     INNERMOST,
     ITEM_AT,
     LINK,
+    LOWEST,
     OUTER_LINK,
     SCOPE_AT,
     SKIPPED,
@@ -83,6 +84,7 @@ def push(
 @kernel
 def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) -> None:
     """Close elements down to and with the frame at `depth`."""
+    state[LOWEST] = min(state[LOWEST], depth)
     while state[DEPTH] >= depth:
         top = state[DEPTH]
         if frames[top, FLAGS] & t.BLOCK and not frames[top, CONTEXT_BEFORE] & SKIPPED:

@@ -8,11 +8,15 @@ contradicts is replaced by the language of the script.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from neardup.kernels import scan_meta
 from neardup.kernels.characters import SCRIPTS
@@ -128,6 +132,40 @@ def _may_be_written(tag: str, script: str, by_script: str) -> bool:
     """Templates come with lang="en", and Chinese pages keep it."""
     primary = tag.partition("-")[0]
     return not by_script or primary == by_script or primary in ALSO_WRITTEN_IN.get(script, ())
+
+
+MIN_ARTICLE = 200  # bytes of an article; less is a teaser
+PROBES = 5  # places of an article at which it is looked for in the text of the page
+PROBE = 24  # bytes
+
+
+def article_body(data: bytes, places: NDArray[np.int64]) -> bytes:
+    """The `articleBody` that a page states as JSON-LD; empty without one, or where it has several:
+    then they are those of other pages."""
+    start, end = places[scan_meta.LD_BODY].tolist()
+    other, other_end = places[scan_meta.LD_OTHER_BODY].tolist()
+    if end - start < MIN_ARTICLE or (
+        other < other_end and data[other:other_end] != data[start:end]
+    ):
+        return b""
+    try:
+        body: str = json.loads(b'"' + data[start:end] + b'"', strict=False)
+    except ValueError:
+        return b""
+    article = body.encode("utf-8", "replace")
+    return article if len(article) >= MIN_ARTICLE else b""
+
+
+def shows(text: bytes, article: bytes) -> bool:
+    """Whether the text of a page has some of an article: any of a few places, without spaces."""
+    text = text.translate(None, b" \n")
+    article = b"".join(_MARKUP.sub(b" ", article).split())
+    step = max(len(article) // PROBES, 1)
+    starts = range(0, len(article) - PROBE + 1, step)
+    return any(article[start : start + PROBE] in text for start in starts)
+
+
+_MARKUP = re.compile(rb"<[^<>]*>|&#?\w+;")
 
 
 def published(data: bytes, places: Places) -> datetime | None:

@@ -1,9 +1,11 @@
 """From raw pages to page records: `schemas.PAGES`, one row a page, in order.
 
 1. `charset.to_utf8` makes UTF-8 of the bytes.
-2. `kernels.scan` writes text, blocks and counts of the whole batch into its arrays.
-3. `metadata` reads the few places where the page speaks about itself.
-4. Sentences and scripts are counted over the text of the batch at once.
+2. `kernels.scan` writes text, blocks and counts of the whole batch into its arrays. A page that
+   shows nothing of the article in its JSON-LD is given that text (`metadata.article_body`).
+3. `kernels.look_alikes` writes words that mix scripts in one.
+4. `metadata` reads the few places where the page speaks about itself.
+5. Sentences and scripts are counted over the text of the batch at once.
 
 No bytes are so bad that a page is refused. Of two sources of a fact the record's own wins: its
 title, its time (for a WARC that is the capture), its URL. The page's word fills what it leaves
@@ -21,8 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from neardup.arrays import string_array, string_buffers
 from neardup.kernels import scan_meta
 from neardup.kernels.characters import count_scripts
+from neardup.kernels.look_alikes import unmix
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
@@ -40,7 +44,12 @@ def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
     scanner = Scanner(len(bodies), sum(len(data) for data, _ in decoded))
     for (data, _), is_html in zip(decoded, raw["is_html"].to_pylist(), strict=True):
         scanner.scan(np.frombuffer(data, np.uint8), html=is_html, alt_texts=alt_texts)
+        article = metadata.article_body(data, scanner.places[scanner.page - 1])
+        if article and not metadata.shows(scanner.last_text(), article):
+            scanner.rescan(np.frombuffer(article, np.uint8), html=b"<" in article)
     scan = scanner.result()
+    text, text_ends = unmix(scan.text, scan.text_ends)
+    scan = scan._replace(text=text, text_ends=text_ends)
     scripts = [main_script(row) for row in count_scripts(scan.text, scan.text_ends).tolist()]
     stated = [
         _stated(data, *of_page)
@@ -64,7 +73,7 @@ def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
         "url": pa.array(url, pa.string()),
         "canonical_url": pa.array(canonical_url, pa.string()),
         "host": pa.array(hosts, pa.string()),
-        "title": pa.array(title, pa.string()),
+        "title": unmixed(pa.array(title, pa.string())),
         "time": pc.coalesce(raw["time"], pa.array(time, raw["time"].type)),
         "language": pa.array(language, pa.string()),
         "script": pa.array(scripts, pa.string()),
@@ -98,6 +107,11 @@ def _stated(
         metadata.published(data, places) if is_undated else None,
         metadata.language(data, places, script),
     )
+
+
+def unmixed(column: pa.StringArray) -> pa.StringArray:
+    """A column of texts with words that mix scripts in one (`kernels.look_alikes`)."""
+    return string_array(*unmix(*string_buffers(column)), like=column)
 
 
 def _text(scan: Scan) -> pa.Array:

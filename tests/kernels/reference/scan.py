@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import html5lib
 
+from kernels.reference.assembly import Node, flatten, node_of, run_stream
+
 HTML = "{http://www.w3.org/1999/xhtml}"
 
 BLOCK_ELEMENTS = set(
@@ -38,14 +40,18 @@ REGIONS |= {"footer": FOOTER}
 ROLES = {"main": MAIN, "article": MAIN, "banner": HEADER, "navigation": NAV}
 ROLES |= {"complementary": ASIDE, "contentinfo": FOOTER}
 
-HIDING_STYLE = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\s*(?:!.*?)?(?:;|$)", re.I | re.S
-)
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+COLOURS = {"white": "ffffff", "black": "000000"}
 WHITE = "\\t\\n\\f\\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 WIDE = "[\u2003\u3000]"
 INDENT = re.compile(f"[{WHITE}]*{WIDE}[{WHITE}]*{WIDE}[{WHITE}]*")
 RUN_OF_WHITE = re.compile(f"[{WHITE}]+")
-DROPPED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\ufeff]")
+DROPPED = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+JOINERS = re.compile("[\u200c\u200d\ufe00-\ufe0f]")
+TAKES_JOINERS = re.compile("[\u0600-\u1dff\u2180-\u2fff\ufe00-\ufe0f\U00010000-\U0003ffff]")
 
 
 class Context(NamedTuple):
@@ -71,9 +77,27 @@ Piece = tuple[str, Context] | None  # text and what it stands in; None ends a bl
 
 def scan_html(page: str) -> list[ReferenceBlock]:
     """The blocks of an HTML page."""
-    tree = html5lib.parse(page, treebuilder="etree", scripting=True)
-    blocks = _blocks(_pieces(tree, Context(), reveal=False))
-    return blocks or _blocks(_pieces(tree, Context(), reveal=True))
+    tree = node_of(html5lib.parse(page, treebuilder="etree", scripting=True), _name)
+    run_stream(tree)
+    flatten(tree)
+    blocks = _blocks(_pieces(tree, Context(), ""))
+    if not blocks:
+        return _blocks(_pieces(tree, Context(), "hidden faint"))
+    if _faint_bytes(tree) > 4 * sum(len(block.text.encode()) + 1 for block in blocks):
+        return _blocks(_pieces(tree, Context(), "faint"))
+    return blocks
+
+
+def _faint_bytes(element: Node, inside: bool = False) -> int:
+    """Bytes of text and white space in elements of opacity 0."""
+    if not inside and not _is_shown(element, element.name, "faint"):
+        return 0
+    inside = inside or not _is_shown(element, element.name, "")
+    return sum(
+        len(child.data.encode()) * inside if child.name == "" else _faint_bytes(child, inside)
+        for child in element.children
+        if child.name not in ("!", "script", "style")
+    )
 
 
 def scan_lines(text: str) -> list[ReferenceBlock]:
@@ -82,22 +106,22 @@ def scan_lines(text: str) -> list[ReferenceBlock]:
     return [block for line in lines for block in _blocks(iter([(line, Context())]))]
 
 
-def _pieces(element: Any, context: Context, reveal: bool) -> Iterator[Piece]:
+def _pieces(element: Node, context: Context, reveal: str) -> Iterator[Piece]:
     """The text in an element, in order, cut where blocks end."""
-    name = _name(element)
+    name = element.name
     if not _is_shown(element, name, reveal):
         if name in BLOCK_ELEMENTS:
             yield None
         return
     inner = _inside(element, name, context)
-    apart = name in BLOCK_ELEMENTS or element.get("role", "").lower() in ROLES
+    apart = name in BLOCK_ELEMENTS or (element.get("role") or "").lower() in ROLES
     if apart:
         yield None
-    yield from _lines(element.text or "", inner)
-    for child in element:
-        if isinstance(child.tag, str):  # comments have none
+    for child in element.children:
+        if child.name == "":
+            yield from _lines(child.data, inner)
+        elif child.name != "!":
             yield from _pieces(child, inner, reveal)
-        yield from _lines(child.tail or "", inner)
     if apart:
         yield None
 
@@ -109,15 +133,70 @@ def _name(element: Any) -> str:
     return tag.rpartition("}")[2] if tag.endswith(("}svg", "}math")) else tag
 
 
-def _is_shown(element: Any, name: str, reveal: bool) -> bool:
+def _is_shown(element: Node, name: str, reveal: str) -> bool:
     if name in NOT_TEXT or (name == "dialog" and element.get("open") is None):
         return False
-    if reveal or name in ("html", "body"):  # a body is shown once its scripts have run
+    if name in ("html", "body"):  # a body is shown once its scripts have run
         return True
-    return element.get("hidden") is None and not HIDING_STYLE.search(element.get("style", ""))
+    how = "hidden" if element.get("hidden") is not None else style_hides(element.get("style") or "")
+    return how == "" or how in reveal
 
 
-def _inside(element: Any, name: str, context: Context) -> Context:
+def style_hides(style: str) -> str:
+    """How a style keeps text from being seen: hidden, faint or not; `scan_styles` has the rules."""
+    stated: list[tuple[str, str]] = []
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        stated.append((_trimmed(name).lower(), _trimmed(_trimmed(value).partition("!")[0]).lower()))
+    last = dict(stated)
+    edges = [_pixels(value) for name, value in stated if name in ("left", "top", "right")]
+    limit = -900 if last.get("position") in ("absolute", "fixed") else -4000
+    moves = any(name in last for name in ("transform", "transition", "animation", "will-change"))
+    backgrounds = [value for name, value in stated if name in ("background", "background-color")]
+    colour = _colour(last.get("color", ""))
+    if (
+        ("display", "none") in stated
+        or ("visibility", "hidden") in stated
+        or ("visibility", "collapse") in stated
+        or any(name == "font-size" and _pixels(value) == 0 for name, value in stated)
+        or any(name == "text-indent" and _pixels(value) <= -900 for name, value in stated)
+        or any(edge <= limit for edge in edges)
+        or any(
+            name in ("margin-left", "margin-top") and _pixels(value) <= -4000
+            for name, value in stated
+        )
+        or any(name == "clip" and _is_small(value) for name, value in stated)
+        or (colour != "" and colour == _colour(backgrounds[-1] if backgrounds else ""))
+    ):
+        return "hidden"
+    return "faint" if _pixels(last.get("opacity", "1")) == 0 and not moves else ""
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(" \t\n\r\f")
+
+
+def _pixels(value: str) -> float:
+    number = NUMBER.match(value)
+    if number is None:
+        return 1e9
+    return float(number[0]) * (16 if value[number.end() : number.end() + 1] in ("e", "r") else 1)
+
+
+def _is_small(value: str) -> bool:
+    return value.startswith("rect(") and _pixels(value[5:]) in (0, 1)
+
+
+def _colour(value: str) -> str:
+    if re.fullmatch("#([0-9a-f]{3}|[0-9a-f]{6})", value):
+        return value[1:] if len(value) == 7 else "".join(2 * digit for digit in value[1:])
+    parts = re.fullmatch(r"rgb\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*\)", value)
+    if parts and all(int(part) <= 255 for part in parts.groups()):
+        return "".join(f"{int(part):02x}" for part in parts.groups())
+    return COLOURS.get(value, "")
+
+
+def _inside(element: Node, name: str, context: Context) -> Context:
     kind = KINDS.get(name, context.kind)
     if (name, context.kind) == ("p", QUOTE):
         kind = QUOTE
@@ -126,7 +205,7 @@ def _inside(element: Any, name: str, context: Context) -> Context:
         region = MAIN
     return Context(
         kind,
-        ROLES.get(element.get("role", "").lower(), region),
+        ROLES.get((element.get("role") or "").lower(), region),
         context.linked or name == "a",
         context.preformatted or name in PREFORMATTED,
     )
@@ -150,7 +229,10 @@ def _blocks(pieces: Iterator[Piece]) -> list[ReferenceBlock]:
             characters = []
         else:
             text, context = piece
-            characters += [(each, context) for each in DROPPED.sub("", text)]
+            for each in DROPPED.sub("", text):
+                before = characters[-1][0] if characters else ""
+                if not JOINERS.match(each) or TAKES_JOINERS.match(before):
+                    characters.append((each, context))
     return blocks
 
 
