@@ -10,7 +10,10 @@ from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.scan import Scanner
 
 BLANKS = " \n\r\t\x00\x1b\x7f\x85\xa0\u1680\u2000\u2009\u200b\u2028\u202f\u205f\u3000\u3000\ufeff"
-PIECES = st.sampled_from(["word", "a", "é", "中文", "。", "<b>", "&amp;", "\U0001f600", *BLANKS])
+BLANKS += "\xad\u115f\u17b4\u180e\u200c\u200d\u200f\u202e\u2060\u3164\ufe0f\uffa0\ufff9\U000e0041"
+PIECES = st.sampled_from(
+    ["word", "a", "é", "中文", "。", "<b>", "&amp;", "\U0001f600", "ی", *BLANKS]
+)
 TEXTS = st.lists(PIECES, max_size=12).map("".join)
 
 

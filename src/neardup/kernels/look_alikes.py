@@ -68,6 +68,8 @@ def _growth(
     for document in range(len(offsets) - 1):
         at, end = offsets[document], offsets[document + 1]
         begin = at
+        if not _may_be_mixed(data, at, end):
+            continue
         while at < end:
             at = _next_letter(data, at, end)
             if at < end:
@@ -113,6 +115,15 @@ def _unmix(
         size += end - written
         ends[document + 1] = size
     return out[:size], ends
+
+
+@kernel
+def _may_be_mixed(data: NDArray[np.uint8], at: int, end: int) -> bool:
+    """Whether any letter is Greek or Cyrillic; the compiler makes vector operations of it."""
+    found = False
+    for place in range(at, end):
+        found |= (data[place] >= FIRST_LEAD) & (data[place] <= LAST_LEAD)
+    return found
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.lines import newline_bits
-from neardup.kernels.scan_attributes import Bytes
+from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
     BLANK,
     BLOCK_START,
@@ -115,23 +115,27 @@ def _is_normal(line: Bytes) -> bool:
         every |= first
         odd |= (first < BLANK) | (first == 127)
         odd |= (first == BLANK) & (second == BLANK)
-        odd |= (first == 0xC2) & (second <= 0xA0)  # U+0080 to U+00A0
-    return not (odd or (every > 127 and _has_wide_blank(line)))
+        odd |= (first == 0xC2) & ((second <= 0xA0) | (second == 0xAD))  # U+0080 to U+00A0, U+00AD
+    return not (odd or (every > 127 and _may_have_blank(line)))
 
 
 @kernel
-def _has_wide_blank(line: Bytes) -> bool:
-    """Whether there is a character of three bytes that is white space or leaves no mark: those of
-    `scan_text._is_blank`."""
+def _may_have_blank(line: Bytes) -> bool:
+    """Whether there may be a character of three bytes or more that is white space or invisible
+    (`scan_text._is_blank`, `_is_invisible`): all of these, and some of their neighbours."""
     odd = False
     for at in range(len(line) - 2):
         first, second, third = line[at], line[at + 1], line[at + 2]
-        general = (third <= 0x8B) | (third == 0xA8) | (third == 0xA9) | (third == 0xAF)
+        general = (third <= 0x8F) | ((third >= 0xA8) & (third <= 0xAF))
         odd |= (first == 0xE2) & (second == 0x80) & general
-        odd |= (first == 0xE2) & (second == 0x81) & (third == 0x9F)
+        odd |= (first == 0xE2) & (second == 0x81) & (third >= 0x9F) & (third <= 0xAF)
         odd |= (first == 0xE3) & (second == 0x80) & (third == 0x80)
-        odd |= (first == 0xE1) & (second == 0x9A) & (third == 0x80)
-        odd |= (first == 0xEF) & (second == 0xBB) & (third == 0xBF)
+        odd |= (first == 0xE3) & (second == 0x85) & (third == 0xA4)
+        odd |= (first == 0xE1) & ((second == 0x85) | (second == 0x9A))
+        odd |= (first == 0xE1) & ((second == 0x9E) | (second == 0xA0))
+        odd |= (first == 0xEF) & ((second == 0xB8) | (second == 0xBB))
+        odd |= (first == 0xEF) & ((second == 0xBE) | (second == 0xBF))
+        odd |= first == 0xF3
     return odd
 
 

@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from neardup.arrays import string_array, string_buffers
 from neardup.kernels import scan_meta
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
@@ -35,6 +34,7 @@ from neardup.schemas import PAGES
 from neardup.text import metadata
 from neardup.text.charset import to_utf8
 from neardup.text.metadata import main_script
+from neardup.text.plain import unmixed
 
 
 def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
@@ -107,11 +107,6 @@ def _stated(
         metadata.published(data, places) if is_undated else None,
         metadata.language(data, places, script),
     )
-
-
-def unmixed(column: pa.StringArray) -> pa.StringArray:
-    """A column of texts with words that mix scripts in one (`kernels.look_alikes`)."""
-    return string_array(*unmix(*string_buffers(column)), like=column)
 
 
 def _text(scan: Scan) -> pa.Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import list_array, string_array, string_buffers
 from neardup.kernels.characters import count_scripts
+from neardup.kernels.look_alikes import unmix
 from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.sentences import count_sentences
 from neardup.pages.urls import canonicalise, host
@@ -34,9 +35,15 @@ def parse_texts(
     """
     records = _Records(texts, about)
     names = [name for name in PAGES.names if name in columns]
+    about = {**about, "title": unmixed(about["title"])}
     arrays = [about[name] if name in about else records.column(name) for name in names]
     batch = pa.record_batch(arrays, schema=pa.schema([PAGES.field(name) for name in names]))
     return batch.append_column("length", pa.array(records.lengths))
+
+
+def unmixed(column: pa.StringArray) -> pa.StringArray:
+    """A column of texts with words that mix scripts in one (`kernels.look_alikes`)."""
+    return string_array(*unmix(*string_buffers(column)), like=column)
 
 
 class _Records:
@@ -45,7 +52,9 @@ class _Records:
     def __init__(self, texts: pa.LargeStringArray, about: Mapping[str, pa.Array]) -> None:
         self._texts = texts
         self._about = about
-        self._normal = normal_texts(*string_buffers(texts))
+        normal = normal_texts(*string_buffers(texts))
+        text, ends = unmix(normal.text, normal.ends)
+        self._normal = normal._replace(text=text, ends=ends)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
