@@ -1,7 +1,7 @@
 """Candidates: which pairs of pages are worth judging.
 
-Keys are sorted a range at a time, as many as the memory allows, and the pages that share one are
-paired (`rules.candidates`); a method with a search of its own is asked instead.
+Keys are sorted range by range, as many at a time as memory allows, and pages that share a key are
+paired (`rules.candidates`). A method with its own search finds its candidates itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neardup.rules.candidates import (
 )
 from neardup.schemas import KEYS, PAIRS
 
-KEY_BYTES = 16  # a row and its key
+KEY_BYTES = 16  # per row and key
 SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 
 Numbers = NDArray[np.int64]
@@ -36,7 +36,7 @@ Number = TypeVar("Number", np.int64, np.uint64)
 
 
 def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbers, Numbers]:
-    """Every pair that is worth judging, once, in order; keys and pairs go to the work folder."""
+    """Every pair worth judging, once, in order; keys and pairs go to the work directory."""
     if (searches := searcher(method)) is not None:
         with run.stages("candidates") as stage:
             pairs = run.parts("pairs", SHARING)
@@ -106,12 +106,12 @@ def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _sharing_one(pairs: pa.RecordBatch) -> pa.RecordBatch:
-    """Pairs of which it does not matter how many keys they share."""
+    """Pairs for which the number of shared keys does not matter."""
     return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
 
 
 def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
-    """The pairs that are worth judging, each once, in order."""
+    """The pairs worth judging, each once, in order."""
     every, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for batch in batches:
         every.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
@@ -125,7 +125,7 @@ def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers,
 
 
 def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:
-    """All numbers as one array; the parts, which may be many, are let go."""
+    """All numbers as one array; the list is emptied, to free the memory of its parts."""
     numbers = np.concatenate(parts)
     parts.clear()
     return numbers

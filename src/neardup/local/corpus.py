@@ -1,10 +1,10 @@
-"""The pages of a run: their ids, what is known of each, and their text.
+"""The pages of a run: ids, metadata and text.
 
-A `Corpus` is made from inputs (the text is spilled to a work folder, and the run can be resumed),
-from parsed pages in memory, from an earlier result, or from a store. What comes later takes a
-corpus and does not ask where it came from. Pages are numbered in the order of their ids, and every
-later choice goes by that number: the answer does not depend on the order of input, on threads or
-on the size of batches.
+A `Corpus` is built from inputs (text is spilled to a work directory, and the run can be resumed),
+from parsed pages in memory, from an earlier result, or from a store. Later stages take a corpus and
+need not know where it came from. Pages are numbered in the order of their ids, and every later
+choice depends on that number only, so the result does not depend on the order of input, on threads
+or on the size of batches.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from neardup.stores.session import Content, Session
 from neardup.text.parse import parse
 
 STORED_AT_ONCE = 1_000
-TEXT_AT_ONCE = 2 * 1024**2  # characters, about; a worker holds some ten times that
+TEXT_AT_ONCE = 2 * 1024**2  # approximate characters; a worker needs about ten times that
 
-NO_PAGE = -1  # in place of the page number of a record that became no page
-# What stays in memory of each page, beside what is derived from its record.
+NO_PAGE = -1  # the page number of a record that did not become a page
+# Columns that stay in memory for each page, besides those derived from its record.
 PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
 DERIVED = pa.schema(
     [
         pa.field("length", pa.int64()),  # characters of text
-        pa.field("observed", pa.bool_()),  # the time is the record's; the page did not state it
+        pa.field("observed", pa.bool_()),  # the time is that of the record; the page states none
     ]
 )
 SPILLED = pa.schema([*PAGES, *DERIVED])
@@ -60,7 +60,7 @@ class TextPart:
     numbers: Numbers  # the page number of each record, or NO_PAGE
 
     def read(self, columns: Sequence[str]) -> pa.RecordBatch:
-        """Every record, only these columns."""
+        """These columns of every record."""
         return self.parts.read(self.part, columns)
 
 
@@ -70,15 +70,15 @@ class Corpus:
 
     ids: pa.Array
     pages: pa.Table  # CARRIED
-    parts: Sequence[TextPart]  # in any order; pages of an earlier result have no text here
-    skips: Sequence[Skip] = ()  # the records that became no page
+    parts: Sequence[TextPart]  # in any order; pages of an earlier result have none
+    skips: Sequence[Skip] = ()  # records that did not become pages
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
     def from_inputs(cls, inputs: Sequence[str], limits: Limits, run: Run) -> Corpus:
-        """Every page of `inputs`, read and parsed, with the text spilled to the work folder."""
+        """All pages of `inputs`, read and parsed, with their text spilled to the work directory."""
         parts = run.parts("pages", SPILLED)
         skips: list[Skip] = []
         with run.stages("parse") as stage:
@@ -115,7 +115,7 @@ class Corpus:
     def from_result(cls, folder: Path) -> Corpus:
         """The pages of an earlier result, without their text."""
         table = pq.read_table(folder / PAGES_FILE, columns=["id", *CARRIED])
-        if "observed" not in table.schema.names:  # a result of before 0.2
+        if "observed" not in table.schema.names:  # a result older than 0.2
             table = table.append_column("observed", pa.nulls(len(table), pa.bool_()))
         skips = [
             Skip(
@@ -132,7 +132,7 @@ class Corpus:
     def from_store(
         cls, session: Session, rows: Sequence[PageRow], run: Run, *, text: bool
     ) -> Corpus:
-        """Stored pages, in the order of their ids; with their text, where the store keeps it."""
+        """Stored pages in the order of their ids, with their text if the store keeps it."""
         ids = pa.array([row.id for row in rows], pa.string())
         if not text:
             times = pa.array([row.time for row in rows], pa.int64())
@@ -146,9 +146,9 @@ class Corpus:
         return cls(ids, pages, _text_parts(parts, np.arange(len(rows))))
 
     def extended(self, earlier: Corpus) -> tuple[Corpus, Numbers]:
-        """These pages and those of an earlier corpus, numbered anew; and the numbers of the latter.
+        """These pages and those of an earlier corpus, renumbered; and the numbers of the latter.
 
-        A page whose id an earlier one has is skipped.
+        A page whose id occurs in the earlier corpus is skipped.
         """
         fresh = pc.invert(pc.is_in(self.ids, earlier.ids)).to_numpy(zero_copy_only=False)
         new_rows = np.flatnonzero(fresh)
@@ -157,7 +157,7 @@ class Corpus:
         order = pc.array_sort_indices(ids).to_numpy().astype(np.int64)
         number = np.empty(order.size, np.int64)
         number[order] = np.arange(order.size)
-        renumbered = np.full(len(self) + 1, NO_PAGE)  # the last place is that of NO_PAGE
+        renumbered = np.full(len(self) + 1, NO_PAGE)  # the last entry stands for NO_PAGE
         renumbered[new_rows] = number[len(earlier) :]
         both = Corpus(
             ids.take(pa.array(order)),
@@ -174,7 +174,7 @@ class Corpus:
             yield Skip(place, SkipReason.DUPLICATE_ID, detail, self.ids[row].as_py())
 
     def groups(self) -> Iterator[list[TextPart]]:
-        """Parts one after another, several at a time: they hold much less text than markup."""
+        """The parts in groups, since a part holds much less text than it had markup."""
         lengths = self.pages["length"].to_numpy() if self.parts else np.empty(0, np.int64)
         group: list[TextPart] = []
         room = TEXT_AT_ONCE
@@ -189,9 +189,9 @@ class Corpus:
             yield group
 
     def read_column(self, column: str, pages: Numbers, longest: int) -> dict[int, str]:
-        """A text column of some pages, by page number, cut to so many characters.
+        """A text column of some pages, by page number, cut to this many characters.
 
-        Pages without text here are left out.
+        Pages without text are left out.
         """
         texts: dict[int, str] = {}
         for part in self.parts:
@@ -204,7 +204,7 @@ class Corpus:
 
 
 def read_group(group: Sequence[TextPart], columns: Sequence[str]) -> pa.RecordBatch:
-    """The records of some parts that became pages (a second use of an id did not)."""
+    """The records of some parts that became pages (those with a repeated id did not)."""
     parts = [part.read(columns) for part in group]
     records = parts[0] if len(parts) == 1 else pa.concat_batches(parts)
     is_page = np.concatenate([part.numbers for part in group]) != NO_PAGE
@@ -218,7 +218,7 @@ def group_numbers(group: Sequence[TextPart]) -> Numbers:
 
 
 def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.RecordBatch:
-    """The pages with `DERIVED`; without `observed` it is not known whose word their times are."""
+    """The pages with `DERIVED`; without `observed` it is unknown where their times come from."""
     lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
     observed = pa.nulls(pages.num_rows, pa.bool_()) if observed is None else observed
     columns = [*pages.columns, lengths, observed]
@@ -228,7 +228,7 @@ def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.
 def stored_batches(
     session: Session, kind: Content, rows: Sequence[PageRow], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Texts or features of stored pages, some at a time."""
+    """Texts or features of stored pages, in batches."""
     for start in range(0, len(rows), STORED_AT_ONCE):
         numbers = [row.number for row in rows[start : start + STORED_AT_ONCE]]
         packed = session.content(kind, numbers)

@@ -1,8 +1,8 @@
-"""What a run will need, told before it starts: pages, bytes, memory, disk and time.
+"""Estimates what a run will need before it starts: pages, bytes, memory, disk and time.
 
-A sample of the input is read, parsed and given to the method; the rest is proportion. How far a
-compressed file goes is guessed by compressing the sample the same way. It is an estimate: right
-in its order of magnitude, not to the page.
+A sample of the input is read, parsed and given to the method, and the rest is extrapolated. How
+many pages a compressed file holds is estimated by compressing the sample in the same way. The
+estimate is right in its order of magnitude, not to the page.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from neardup.pages.inputs import find_files
 from neardup.text.parse import parse
 
 SAMPLE_PAGES = 64
-LIBRARIES_BYTES = 250_000_000  # the interpreter with numba, Arrow and the kernels
-IN_FLIGHT_BYTES = 40_000_000  # a thread's batches and their scratch space
-RECORD_BYTES = 400  # what stays in memory of a page, and of its row in the tables
+LIBRARIES_BYTES = 250_000_000  # of the interpreter with numba, Arrow and the kernels
+IN_FLIGHT_BYTES = 40_000_000  # of the batches and scratch space of a thread
+RECORD_BYTES = 400  # per page: what stays in memory, and its row in the tables
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run over some inputs will need, about."""
+    """An estimate of what a run needs."""
 
     pages: int
     size: int  # bytes of the pages
@@ -52,7 +52,7 @@ class Estimate:
 def estimate(
     inputs: Sequence[str], limits: Limits, method: Method, workers: int | None = None
 ) -> Estimate | None:
-    """What a run will need; None when its size cannot be told (standard input, remote files)."""
+    """What a run will need; None if the size is unknown (standard input, remote files)."""
     workers = workers or default_workers()
     paths = [Path(file.path) for file in find_files(inputs)]
     if not all(path.is_file() for path in paths):
@@ -62,7 +62,7 @@ def estimate(
     if first is None or not first.pages.num_rows:
         return None
     sample = first.pages
-    parse(sample.slice(0, 1))  # compiles or loads the kernels, which is not part of the rate
+    parse(sample.slice(0, 1))  # compiles or loads the kernels, which must not count in the rate
     started = time.perf_counter()
     pages = parse(sample)
     features = method.describe(pages, survey_batch(method, pages))
@@ -84,7 +84,7 @@ def estimate(
 
 
 def _stored_size(sample: pa.RecordBatch, path: Path) -> float:
-    """Bytes that a page takes in a file of that kind, on average."""
+    """Average bytes of a page in a file of that kind."""
     content = b"".join(sample["body"].to_pylist())
     if path.suffix == ".gz":
         content = zlib.compress(content)

@@ -1,9 +1,9 @@
-"""The features of all pages: how they are computed, kept, and brought together for pairs.
+"""The features of all pages: computing, storing, and bringing them together for pairs.
 
-Features are files in the work folder, mapped into memory. A single row that is read makes the
-64 KB around it resident, as memory of this process, and the pages of a pair may be anywhere: some
-thousand pairs would hold all features of a run. Where that is more than there is room for, the
-rows of many pairs are copied at once, file by file (`pair_blocks`).
+Features are files in the work directory, mapped into memory. Reading a single row makes the 64 KB
+around it resident, which counts as memory of this process, and the pages of a pair may be anywhere:
+a few thousand pairs would hold all features of a run in memory. If that is too much, the rows of
+many pairs are copied at once, file by file (`pair_blocks`).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from neardup.text.sites import Survey, add_counts
 
 Numbers = NDArray[np.int64]
 
-MIN_ROWS = 256  # are taken at once, whatever they take
-COUNT_BYTES = 16  # a key and its count
+MIN_ROWS = 256  # taken at once, whatever their size
+COUNT_BYTES = 16  # of a key and its count
 PAIRS_AT_ONCE = 16_384
-JUDGED_BYTES = 64_000_000  # of features that a worker reads at once, about
-NEARBY_SHARE = 0.05  # of the memory allowed, for the features of some pairs
+JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once
+NEARBY_SHARE = 0.05  # of the memory limit, for the features of a block of pairs
 
 
 class Features(FeatureRows):
     """Feature batches by page number.
 
-    The batches may be views of mapped files: then only what is asked for is read, and given back
-    after use, because mapped memory counts as this process's own until then.
+    The batches may be views of mapped files: then only what is needed is read, and released after
+    use, because mapped memory counts as memory of this process until then.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Features(FeatureRows):
 
     @classmethod
     def in_memory(cls, batch: pa.RecordBatch) -> Features:
-        """Features that are all there already, page by page."""
+        """Features in memory, one row per page."""
         return cls(batch.schema, [batch], [np.arange(batch.num_rows)])
 
     def joined(self, other: Features) -> Features:
-        """These and the features of other pages."""
+        """These features and those of other pages."""
         return Features(
             self.schema,
             [*self.batches, *other.batches],
@@ -75,17 +75,17 @@ class Features(FeatureRows):
 
     @cached_property
     def total_bytes(self) -> int:
-        """What all pages take."""
+        """Bytes of all features."""
         total: int = sum(batch.nbytes for batch in self.batches)
         return total
 
     @cached_property
     def held(self) -> Features:
-        """The same, if they are so few that all of them may stay in memory once they are read."""
+        """The same features without releasing memory, if there is room for all of them."""
         return Features(self.schema, self.batches, self.numbers)
 
     def rows_within(self, size: int, *, at_least: int = MIN_ROWS) -> int:
-        """How many pages take about `size` bytes."""
+        """How many pages have about `size` bytes of features."""
         row_bytes = self.total_bytes // max(len(self), 1) + 1
         return max(size // row_bytes, at_least)
 
@@ -96,7 +96,7 @@ class Features(FeatureRows):
             self.release(number)
 
     def release(self, batch: int) -> None:
-        """A batch is not needed for now: give back its memory, if it is mapped."""
+        """Release the memory of a mapped batch that is not needed for now."""
         if self.maps:
             self.maps[batch].madvise(mmap.MADV_DONTNEED)
 
@@ -119,7 +119,7 @@ Count = Callable[[pa.RecordBatch], pa.RecordBatch]  # keys and counts of some pa
 
 
 class CountedSurveys:
-    """The surveys of a run, and the counts behind them, for results and stores to remember."""
+    """The surveys of a run and the counts behind them, which results and stores keep."""
 
     def __init__(self, results: SurveyResults, counts: dict[str, Parts]) -> None:
         self.results = results
@@ -129,10 +129,10 @@ class CountedSurveys:
 def survey(
     corpus: Corpus, method: Method, run: Run, earlier: dict[str, Iterable[pa.RecordBatch]]
 ) -> CountedSurveys:
-    """What has to be counted over all pages before their features can be computed.
+    """The counts over all pages that their features depend on.
 
-    First what sites repeat, if the view asks for it; then what the method counts over the text that
-    the view leaves. `earlier` are counts that are added to each.
+    First what sites repeat, if the view needs it; then what the method counts over the text of the
+    view. `earlier` are counts that are added to each.
     """
     counts: dict[str, Parts] = {}
 
@@ -145,7 +145,7 @@ def survey(
 
 
 def survey_batch(method: Method, pages: pa.RecordBatch) -> SurveyResults:
-    """The surveys of a batch that is all there is."""
+    """The surveys of a corpus that is one batch."""
 
     def add_up(_: str, count: Count) -> Survey:
         return Survey.from_counts(pages.num_rows, [add_counts([count(pages)])])
@@ -154,7 +154,7 @@ def survey_batch(method: Method, pages: pa.RecordBatch) -> SurveyResults:
 
 
 def _surveyed(method: Method, add_up: Callable[[str, Count], Survey]) -> SurveyResults:
-    """What the method needs counted, added up over all pages by `add_up`."""
+    """The surveys that the method needs; `add_up` adds counts up over all pages."""
     surveyed = SurveyResults()
     if (site_counts := method.site_counts) is not None:
         surveyed = surveyed._replace(sites=add_up("sites", site_counts.count))
@@ -173,7 +173,7 @@ def _count(
     run: Run,
     earlier: Iterable[pa.RecordBatch],
 ) -> Parts:
-    """Counts over all pages, added up, in the work folder in the order of their keys."""
+    """Counts added up over all pages, sorted by key, in the work directory."""
     parts = run.parts(name, COUNTS, compressed=False)
     known = list(earlier)
 
@@ -195,7 +195,7 @@ def _count(
 
 
 def describe(corpus: Corpus, method: Method, surveyed: SurveyResults, run: Run) -> Features:
-    """The features of all pages that have a text."""
+    """The features of all pages with text."""
     parts = run.parts("features", method.row_schema, compressed=False)
 
     def features_of(group: list[TextPart]) -> tuple[pa.RecordBatch, int]:
@@ -211,7 +211,7 @@ def describe(corpus: Corpus, method: Method, surveyed: SurveyResults, run: Run) 
 def kept_features(
     name: str, batches: Iterable[pa.RecordBatch], method: Method, numbers: Numbers, run: Run
 ) -> Features:
-    """Features that were computed before, put into the work folder; `numbers` are their pages'."""
+    """Copy earlier features to the work directory; `numbers` are the numbers of their pages."""
     parts = run.parts(name, method.row_schema, compressed=False)
     with run.stages(name, total=numbers.size) as stage:
         parts.fill(batches, lambda batch: (batch, 0), 1, stage)
@@ -226,12 +226,12 @@ PairJudge = Callable[[FeatureRows, Numbers, Numbers], pa.RecordBatch]
 
 @dataclass(frozen=True)
 class PairBlock:
-    """Some pairs of pages, and features that hold these pages, in memory if there is room."""
+    """Pairs of pages, with features of at least these pages, in memory if there is room."""
 
     left: Numbers
     right: Numbers
     features: Features
-    pages: Numbers | None = None  # in order, if the features are numbered by their places in it
+    pages: Numbers | None = None  # ascending; features are numbered by position in it
 
     def judge(self, judge: PairJudge, left: Numbers, right: Numbers) -> pa.RecordBatch:
         """The verdicts on these pairs, or on some of them."""
@@ -277,7 +277,7 @@ def judge_in_steps(
     step_bytes: int = JUDGED_BYTES,
     min_rows: int = MIN_ROWS,
 ) -> Iterator[pa.RecordBatch]:
-    """The verdicts on pairs of rows, so many at a time that their features fit in memory."""
+    """The verdicts on pairs of rows, in steps small enough for their features to fit in memory."""
     step = features.rows_within(step_bytes // 2, at_least=min_rows)
     for start in range(0, max(left.size, 1), step):
         one, other = left[start : start + step], right[start : start + step]
@@ -289,6 +289,6 @@ def judge_in_steps(
 
 
 def _copies(features: Features, *pages: Numbers) -> tuple[Features, Numbers]:
-    """The features of all these pages in memory, numbered by their places among them, in order."""
+    """The features of these pages in memory, numbered by position among the sorted pages."""
     every = np.unique(np.concatenate(pages))
     return Features.in_memory(features.take(every)), every

@@ -1,4 +1,4 @@
-"""What an outcome leaves behind: the tables of a result, what later runs need, and the summary."""
+"""Writes an outcome: the tables of a result, the data for later runs, and the summary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_result(
     format: result.Format,  # noqa: A002 - the name of the command-line option
     run: Run,
 ) -> None:
-    """The tables of the result, and what later runs need, in a folder that is not in its place."""
+    """Write the tables of the result and the data for later runs to a temporary directory."""
     corpus, judged = outcome.corpus, outcome.judged
     tables = {
         "clusters": (result.CLUSTERS, cluster_rows(outcome)),
@@ -55,7 +55,7 @@ def write_result(
 
 
 def cluster_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
-    """Every page once: its cluster, and what it is to the page that is kept."""
+    """One row per page: its cluster, and its relation to the kept page."""
     corpus, judged, to_kept = outcome.corpus, outcome.judged, outcome.to_kept
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
     for start in range(0, len(corpus), ROWS_AT_ONCE):
@@ -98,7 +98,7 @@ def pair_rows(ids: pa.Array, judged: Judged, *, rejected: bool) -> Iterator[pa.R
 
 
 def skip_rows(skips: Sequence[Skip]) -> Iterator[pa.RecordBatch]:
-    """Every record that did not become a page, by place."""
+    """Every record that did not become a page, sorted by source."""
     rows = sorted(
         (skip.source.path, skip.source.record, skip.id, str(skip.reason), skip.detail)
         for skip in skips
@@ -116,7 +116,7 @@ def skip_rows(skips: Sequence[Skip]) -> Iterator[pa.RecordBatch]:
 
 
 def settings_of(method: Method, preset: str, keep: str, contained: bool) -> dict[str, Any]:
-    """What a run was asked for, as its summary says it."""
+    """The settings of a run, as its summary lists them."""
     return {
         "method": reference(method),
         "preset": preset,
@@ -151,7 +151,7 @@ def summarise(
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """What differs from run to run, so far."""
+    """What differs from run to run: time, memory, workers."""
     return {
         "workers": run.workers,
         "memory": run.memory,
@@ -161,7 +161,7 @@ def measured(run: Run) -> dict[str, Any]:
 
 
 def peak_memory() -> int:
-    """The most memory this process has held, in bytes."""
+    """The peak memory of this process in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -169,7 +169,7 @@ def peak_memory() -> int:
 def describe_run(
     inputs: Sequence[str], limits: Limits, method: Method, against: str | Path | None
 ) -> str:
-    """What decides the stages of a run: only a run with the same description is resumed."""
+    """Everything that the stages depend on: only a run with the same description is resumed."""
     description = {
         "neardup": version("neardup"),
         "inputs": sorted(set(inputs)),

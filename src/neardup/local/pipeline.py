@@ -1,10 +1,10 @@
 """The pipeline of one machine, in two halves.
 
-`judge` finds out what pages are to each other: what sites repeat, features, candidates, verdicts.
-`settle` decides what follows: clusters, the page to keep of each, what every other page is to it.
-A run does both, `recluster` the second over stored verdicts, `recheck` both over what a store
-holds, with what people have said as constraints. This is the only place where the stages are put
-together on one machine.
+`judge` finds how pages relate: surveys, features, candidates, verdicts. `settle` decides what
+follows: clusters, the page to keep of each, and how every other page relates to it. A run does
+both, `recluster` the second half over stored verdicts, and `recheck` both over the pages of a
+store, with feedback as constraints. This is the only place where the stages are put together on one
+machine.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from neardup.rules.clusters import (
 from neardup.rules.keeping import JudgedPairs, choose_kept
 from neardup.schemas import ASSIGNED, RELATED, VERDICTS
 
-# The verdicts that similarity alone decides. The others stay at any threshold: text that is the
-# same, that holds another, or that is too little to tell.
+# The verdicts that depend on similarity alone. The others hold at any threshold: equal text, text
+# that contains another, and too little text.
 BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relation.DIFFERENT)]
 NO_PRIOR = Prior()
 
@@ -68,7 +68,7 @@ Number = TypeVar("Number", np.int64, np.uint64)
 
 @dataclass(frozen=True)
 class Judged:
-    """What pages are to each other: pairs of numbers, left < right, in order, with verdicts."""
+    """How pages relate: pairs of page numbers, left < right, sorted, with their verdicts."""
 
     corpus: Corpus
     method: Method
@@ -77,12 +77,12 @@ class Judged:
     left: Numbers
     right: Numbers
     relations: NDArray[np.object_]
-    similarities: NDArray[np.float64]  # not a number where there is none
+    similarities: NDArray[np.float64]  # NaN if there is none
     verdicts: Parts  # PAIRS_AT_ONCE in each
-    threshold: float | None = None  # from which pairs are near, where it is not the method's own
+    threshold: float | None = None  # overrides the method's own
 
     def each(self) -> Iterator[tuple[Numbers, Numbers, pa.RecordBatch]]:
-        """Some pairs at a time, with their verdicts."""
+        """The pairs with their verdicts, in batches."""
         for number, batch in enumerate(self.verdicts.each()):
             here = slice(number * PAIRS_AT_ONCE, (number + 1) * PAIRS_AT_ONCE)
             yield self.left[here], self.right[here], batch
@@ -95,7 +95,7 @@ class Judged:
         )
 
     def relate(self, left: Numbers, right: Numbers, run: Run) -> pa.Table:
-        """Relation and similarity of any pairs of pages, judged now."""
+        """Judge any pairs of pages: relation and similarity."""
 
         def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
             verdicts = self.method.relate(rows, one, other, evidence=False).select(RELATED.names)
@@ -110,7 +110,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has decided: for each page its cluster and the page that is kept for it.
+    """The decisions of a run: for each page its cluster and the page kept for it.
 
     Tables, report, summary and evaluation are functions of an outcome.
     """
@@ -118,7 +118,7 @@ class Outcome:
     judged: Judged
     labels: Numbers  # the cluster of each page: the smallest page number in it
     kept: Numbers
-    to_kept: pa.Table  # relation and similarity of each page that is not kept, to the kept one
+    to_kept: pa.Table  # relation and similarity of each dropped page to the kept one
 
     @property
     def corpus(self) -> Corpus:
@@ -161,7 +161,7 @@ def judge(
 
 
 def rejudge(corpus: Corpus, method: Method, run: Run, prior: Prior, threshold: float) -> Judged:
-    """The verdicts of an earlier result, with pairs near from another threshold on."""
+    """The verdicts of an earlier result at another threshold."""
     assert prior.pairs is not None
     assert prior.features is not None
     known = prior.pairs
@@ -204,7 +204,7 @@ def _judged(
 
 
 def _few_strings(column: pa.StringArray) -> NDArray[np.object_]:
-    """The strings of a column with few different ones, each of which is held once."""
+    """The strings of a column with few distinct ones, sharing one object each."""
     encoded = column.dictionary_encode()
     words = np.array(encoded.dictionary.to_pylist(), object)
     strings: NDArray[np.object_] = words[encoded.indices.to_numpy()]
@@ -221,7 +221,7 @@ def _judge_pairs(
     *,
     evidence: bool,
 ) -> Parts:
-    """The verdict on each pair, in the work folder; what is known is not judged again."""
+    """The verdict on each pair, in the work directory; known pairs are not judged again."""
     schema = VERDICTS if evidence else RELATED
 
     def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
@@ -246,7 +246,7 @@ def _judge_pairs(
 def _assign(
     method: Assigns, corpus: Corpus, features: Features, run: Run
 ) -> tuple[Numbers, Numbers, Parts]:
-    """Page by page, in order. What is identical with an earlier page is with it."""
+    """Decide page by page, in order. A page identical with an earlier one joins it."""
     ids = corpus.ids
     with run.stages("assign", total=len(ids)) as stage:
         order = in_order(corpus)
@@ -284,7 +284,7 @@ def in_order(corpus: Corpus) -> Numbers:
 def _smaller_first(
     page: Numbers, match: Numbers, verdicts: pa.RecordBatch
 ) -> tuple[Numbers, Numbers, pa.RecordBatch]:
-    """The pairs in order, each with the smaller number left; the relation turns with it."""
+    """The sorted pairs, the smaller number first; relations are reversed accordingly."""
     relations = [
         str(Relation(relation).reverse) if turned else relation
         for relation, turned in zip(verdicts["relation"].to_pylist(), page > match, strict=True)
@@ -297,7 +297,7 @@ def _smaller_first(
 
 
 def rethreshold(verdicts: pa.RecordBatch, threshold: float) -> pa.RecordBatch:
-    """The verdicts with those that go by similarity made near or different at `threshold`."""
+    """The verdicts at `threshold`: those that depend on similarity become near or different."""
     relation = verdicts["relation"]
     by_similarity = pc.is_in(relation, pa.array(BY_SIMILARITY))
     enough = pc.fill_null(pc.greater_equal(verdicts["similarity"], threshold), False)
@@ -319,11 +319,11 @@ def settle(
     constraints: Constraints = UNCONSTRAINED,
     prior: Prior = NO_PRIOR,
 ) -> Outcome:
-    """Clusters from verified pairs, the page to keep of each, and what each member is to it.
+    """Clusters from verified pairs, the page to keep of each, and the relation of members to it.
 
-    `contained` joins excerpts to what contains them, too. Clusters of `prior` keep their names: a
-    new page joins one of them or stands beside them. A method that joins as a repository decides
-    itself which page is kept, and takes no constraints (the index refuses it).
+    `contained` also joins excerpts to the pages that contain them. Clusters of `prior` keep their
+    names: a new page joins one of them or stays outside. A method that joins as a repository
+    decides itself which page is kept and accepts no constraints (the index rejects such methods).
     """
     relations = joining_relations(judged.method, contained=contained)
 
@@ -365,9 +365,9 @@ def settle(
 def _stored(
     corpus: Corpus, left: Numbers, right: Numbers, similarity: NDArray[np.float64], prior: Prior
 ) -> tuple[Numbers, Numbers]:
-    """Cluster and kept page of each page: stored or dropped, in the order of (time, id).
+    """Cluster and kept page of each page, decided in the order of (time, id).
 
-    The pages of `prior` came before and stay as they are.
+    The pages of `prior` come first and keep their decisions.
     """
     order, kept = in_order(corpus), np.arange(len(corpus))
     if prior.labels is None or prior.kept is None:
@@ -388,6 +388,6 @@ def _outcome(judged: Judged, labels: Numbers, kept: Numbers, run: Run) -> Outcom
 
 
 def joining_relations(method: Method, *, contained: bool) -> list[str]:
-    """The verdicts that bring two pages together."""
+    """The relations that join two pages."""
     excerpts = {Relation.CONTAINS, Relation.CONTAINED} if contained else set()
     return sorted(str(relation) for relation in {*method.joins, *excerpts})

@@ -1,11 +1,10 @@
-"""What was decided before: by an earlier result, or in a store.
+"""Earlier decisions, of a result or in a store.
 
-Features that are frozen, the counts behind them, verdicts that need not be found again, and
-clusters that keep their names come as a `Prior`, apart from the pages (`corpus`). A result
-remembers them in two kinds of files:
+A `Prior` holds frozen features, the counts behind them, known verdicts, and clusters that keep
+their names, separately from the pages (`corpus`). A result stores them in two kinds of files:
 
-* `remembered.parquet` has a row a page, in the order of ids: what is known of it, and its features.
-  Lists of numbers are byte strings there, because Parquet writes lists number by number.
+* `remembered.parquet` has one row per page, in the order of ids: its metadata and its features.
+  Lists of numbers are stored as byte strings, because Parquet writes lists number by number.
 * `survey.parquet` (and `site_survey.parquet`, for a method that needs both) has the counts behind
   the features.
 """
@@ -38,15 +37,15 @@ from neardup.rules.clusters import NEW
 from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 4096
-REPEATED = ["canonical_url", "source"]  # columns whose values repeat; features are hashes
-TAKEN_BYTES = 64_000_000  # of features that are put in order at once, about
+REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
+TAKEN_BYTES = 64_000_000  # approximate bytes of features that are sorted at once
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class KnownPairs:
-    """Pairs that have their verdict already, in order, left < right."""
+    """Pairs with known verdicts, sorted, left < right."""
 
     left: Numbers
     right: Numbers
@@ -64,9 +63,9 @@ class KnownPairs:
 
 @dataclass(frozen=True)
 class Prior:
-    """What was decided before about some pages of a corpus."""
+    """Earlier decisions about some pages of a corpus."""
 
-    features: Features | None = None  # of pages without a text in the corpus
+    features: Features | None = None  # of pages without text in the corpus
     counts: Mapping[str, Iterable[pa.RecordBatch]] = field(default_factory=dict)
     pairs: KnownPairs | None = None
     labels: Numbers | None = None  # of every page: its cluster, or NEW
@@ -76,7 +75,7 @@ class Prior:
     def from_result(
         cls, folder: Path, corpus: Corpus, numbers: Numbers, method: Method, run: Run
     ) -> Prior:
-        """What a result remembers; `numbers` are those of its pages in the corpus, in order."""
+        """The decisions of a result; `numbers` are the numbers of its pages in the corpus."""
         rows = list(Result(folder).pages())
         labels, kept = np.full(len(corpus), NEW), np.full(len(corpus), NEW)
         labels[numbers] = _numbers_of(corpus.ids, [row["cluster"] for row in rows])
@@ -96,7 +95,7 @@ class Prior:
         )
 
     def with_known(self, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-        """The candidates with a new page in them, and the pairs that are known, in order."""
+        """The candidates that involve a new page, and the known pairs, sorted."""
         if self.pairs is None or self.labels is None:
             return left, right
         seen = self.labels != NEW
@@ -126,7 +125,7 @@ def _numbers_of(ids: pa.Array, names: list[str]) -> Numbers:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """The summary of an earlier result, which must remember its pages as this version does."""
+    """The summary of an earlier result, which must be in the format of this version."""
     if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
         raise InputError(f"{folder} holds no result of an earlier run")
     summary = Result(folder).summary
@@ -135,7 +134,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 
 def check_format(folder: Path | str, summary: Mapping[str, Any], expected: int = FORMAT) -> None:
-    """Features and hashes that another version wrote mean something else."""
+    """Reject a result of another format: its features and hashes differ in meaning."""
     written = summary.get("format", "none")
     if written != expected:
         inputs = " ".join(summary.get("inputs", []))
@@ -146,7 +145,7 @@ def check_format(folder: Path | str, summary: Mapping[str, Any], expected: int =
 
 
 def check_method(folder: Path | str, summary: Mapping[str, Any], method: Method) -> None:
-    """A result can be used again by the same method with the same options and view only."""
+    """Reject a result made by another method, or with other options or another view."""
     earlier = method_of(summary)
     if _described(earlier) != _described(method):
         options = ", ".join(f"{name}={value}" for name, value in summary["options"].items())
@@ -168,7 +167,7 @@ def _described(method: Method) -> tuple[str, str, str]:
 
 
 def check_earlier(folder: Path, method: Method) -> None:
-    """Whether new pages can be compared with an earlier result by this method."""
+    """Check that this method can compare new pages with an earlier result."""
     summary = read_summary(folder)
     if assigner(method) is not None:
         raise UsageError(
@@ -177,11 +176,11 @@ def check_earlier(folder: Path, method: Method) -> None:
     check_method(folder, summary, method)
 
 
-# What a result remembers
+# Files of a result
 
 
 def survey_files(method: Method) -> dict[str, str]:
-    """The files of a result that hold the counts of its surveys, by what they are of."""
+    """The files of a result with the counts of its surveys, by survey."""
     kinds = [("sites", method.site_counts), ("corpus", method.surveys)]
     present = [name for name, counted in kinds if counted is not None]
     files = ["survey.parquet", "site_survey.parquet"]
@@ -189,7 +188,7 @@ def survey_files(method: Method) -> dict[str, str]:
 
 
 def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
-    """Remember the counts of a survey."""
+    """Write the counts of a survey."""
     options = {"use_dictionary": ["count"], "column_encoding": {"key": "DELTA_BINARY_PACKED"}}
     with pq.ParquetWriter(path, COUNTS, compression="zstd", **options) as writer:
         for batch in counts:
@@ -199,7 +198,7 @@ def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
 def write_pages(
     folder: Path, corpus: Corpus, features: Features, *, rows_at_once: int = ROWS_AT_ONCE
 ) -> None:
-    """Remember every page of a run, with its features."""
+    """Write every page of a run with its features."""
     options = {"use_dictionary": REPEATED, "compression": "zstd"}
     schema = _page_schema(features)
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
@@ -214,7 +213,7 @@ def write_pages(
 
 
 def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The features of all pages, in the order of ids, as they were."""
+    """Read the features of all pages, in the order of ids."""
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     file = pq.ParquetFile(folder / PAGES_FILE)
     for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):
@@ -224,7 +223,7 @@ def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _page_schema(features: Features) -> pa.Schema:
-    """Id, what is known of the page, features."""
+    """The columns of `remembered.parquet`: id, metadata, features."""
     fields = [
         pa.field(each.name, pa.large_binary()) if each.name in features.number_lists else each
         for each in features.schema
@@ -240,9 +239,9 @@ def _page_schema(features: Features) -> pa.Schema:
 def _features_in_order(
     features: Features, rows_at_once: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The features of `rows_at_once` pages after another, and the number of the first.
+    """The features in the order of pages, `rows_at_once` at a time, with the first page number.
 
-    As many as memory allows are taken together: the pages of each may be in all parts.
+    As many pages as memory allows are taken together, because they may be spread over all parts.
     """
     together = -(-features.rows_within(TAKEN_BYTES) // rows_at_once) * rows_at_once
     numbers = np.arange(len(features))

@@ -1,8 +1,7 @@
-"""The files a run leaves behind: every page once, every judged pair, every skip, and a summary.
+"""The files of a result: every page, every judged pair, every skip, and a summary.
 
-A result folder, read back.
-
-Rows of a table as lines of JSON, by columns: a result has as many rows as pages and pairs.
+They are written and read here (`Result`). Tables become lines of JSON column by column, because a
+result has as many rows as there are pages and pairs.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from neardup.model import Cluster
 
 Format = Literal["jsonl", "parquet"]
 
-PAGES_FILE = "remembered.parquet"  # what later runs need of every page; see `prior`
+PAGES_FILE = "remembered.parquet"  # the data of every page for later runs; see `prior`
 
 CLUSTERS = pa.schema(
     [
@@ -66,7 +65,7 @@ SKIPPED = pa.schema(
 
 
 def check_destination(out: Path) -> None:
-    """Refuse to replace anything but an earlier result of ours."""
+    """Refuse to replace anything but an earlier result."""
     if out.is_file():
         raise OutputError(f"{out} is a file; --out names a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / "summary.json").is_file():
@@ -74,7 +73,7 @@ def check_destination(out: Path) -> None:
 
 
 def make_empty(folder: Path) -> None:
-    """A folder with nothing of an earlier attempt in it."""
+    """Make an empty directory, without leftovers of an earlier attempt."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
 
@@ -86,7 +85,7 @@ def write_rows(
     format: Format,  # noqa: A002 - the name of the command-line option
     stage: Stage,
 ) -> None:
-    """Write `path` with the format's ending."""
+    """Write a table to `path`, with the extension of its format."""
     target = path.with_suffix(f".{format}")
     write = _write_parquet if format == "parquet" else _write_lines
     rows = write(target, schema, batches)
@@ -118,7 +117,7 @@ def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
 
 
 def put_in_place(result: Path, out: Path) -> None:
-    """Make `result` appear as `out` whole; an earlier result there goes only then."""
+    """Move the complete `result` to `out`; an earlier result is removed only then."""
     earlier = result.with_name(result.name + ".earlier")
     if out.exists():
         out.rename(earlier)
@@ -128,7 +127,7 @@ def put_in_place(result: Path, out: Path) -> None:
 
 @contextmanager
 def writing(what: Path) -> Iterator[None]:
-    """Turn the system's refusals into one clear line."""
+    """Turn errors of the operating system into one clear message."""
     try:
         yield
     except OSError as error:
@@ -152,7 +151,7 @@ def read_rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _parquet_files(path: Path) -> list[Path]:
-    """The file, or the files of a folder: several machines write one each."""
+    """The file, or the files of a directory: Spark writes one per task."""
     return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
 
 
@@ -161,7 +160,7 @@ def _with_parsed_evidence(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class Result:
-    """What `dedup` wrote. Rows are read from the files when asked for."""
+    """The result of `dedup`. Rows are read from its files on demand."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -206,7 +205,7 @@ class Result:
         return [page["id"] for page in self.pages() if page["kept"]]
 
 
-LARGEST = 2**28  # bytes of a batch that is written at once: Arrow's strings hold 2**31, escaped
+LARGEST = 2**28  # bytes written at once: an Arrow string column holds 2**31, after escaping
 NOTHING = np.empty(0, np.uint8)
 
 
@@ -215,7 +214,7 @@ def json_lines(
 ) -> Iterator[memoryview]:
     """Each row as `json.dumps(row, ensure_ascii=False)` writes it, and a line end.
 
-    The columns named in `ready` are JSON already and go in as they are.
+    The columns named in `ready` are JSON already and are written unchanged.
     """
     step = max(batch.num_rows * largest // max(batch.nbytes, largest), 1)
     for start in range(0, batch.num_rows, step):

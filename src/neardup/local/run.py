@@ -1,10 +1,9 @@
-"""How a run tells what it is doing. The command line shows it; a library user may ignore it.
+"""How a run uses the machine: progress, stages, threads and memory.
 
-The stages of a run: what each did, how long it took and over how many bytes.
-
-Work on all cores, in order, a bounded number of items ahead.
-
-Memory: how much a run may take, and how work is cut so that it does.
+* `Progress` reports what a run is doing. The command line shows it; a library user may ignore it.
+* `Stages` records what each stage did, how long it took and over how many bytes.
+* `ordered_map` works on all cores, in order, with a bounded number of items in progress.
+* `key_ranges` cuts work so that it stays within the memory limit.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Protocol, TypeVar
 
 
 class Progress(Protocol):
-    """Told of each stage in turn and of the pages and bytes it has done so far."""
+    """Receives the stages of a run, and how many pages and bytes each has done."""
 
     def stage(self, name: str, total: int | None = None) -> None:
         """A stage begins; `total` is its number of pages or pairs, where known."""
@@ -30,13 +29,13 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """Nothing to say."""
+        """Does nothing."""
 
     def advance(self, count: int, size: int = 0) -> None:
-        """Nothing to say."""
+        """Does nothing."""
 
 
 class Stage:
@@ -87,9 +86,9 @@ def ordered_map(
 ) -> Iterator[Result]:
     """`function` of each item, in the items' order, computed by `workers` threads.
 
-    Threads, because the kernels release the interpreter lock: nothing is copied between workers,
-    and memory does not grow with them. At most two items a worker are under way, so a slow
-    consumer holds the producer back.
+    Threads suffice because the kernels release the interpreter lock: nothing is copied between
+    workers, and memory does not grow with their number. At most two items per worker are in
+    progress, so a slow consumer holds the producer back.
     """
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(workers, "neardup") as pool:
@@ -105,22 +104,22 @@ def ordered_map(
 
 
 DEFAULT_MEMORY = 4 * 1000**3
-SHARE = 0.1  # of the memory allowed, for one pass over keys; the rest is pages, ids and libraries
+SHARE = 0.1  # of the memory limit, for one pass over keys; the rest is for pages, ids and libraries
 
-PARTS = 64  # of keys, about, to pick every range from
-MOST_TOGETHER = 32  # groups of pages of which one part of keys is made
+PARTS = 64  # approximate number of parts that each range of keys is read from
+MOST_TOGETHER = 32  # groups of pages whose keys go into one part
 
 
 def together(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """Items some at a time: many small parts would make picking ranges from each of them slow."""
+    """The items in groups: reading ranges from many small parts would be slow."""
     size = min(max(len(items) // PARTS, 1), MOST_TOGETHER)
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def key_ranges(size: int, memory: int) -> list[tuple[int, int]]:
-    """Ranges that cut all 64-bit keys so that each holds its share of `size` bytes in memory.
+    """Ranges of 64-bit keys, each small enough for its share of `size` bytes to fit in memory.
 
-    Keys are hashes, so equal ranges hold about equally many.
+    Keys are hashes, so equal ranges hold about equal numbers of them.
     """
     passes = max(1, -(-size // int(memory * SHARE)))
     width = 2**64 // passes

@@ -1,10 +1,9 @@
-"""The work folder of a run: what one stage leaves for the next.
+"""The work directory of a run, where each stage leaves its results for the next.
 
-Every stage leaves its result as `Parts`: numbered Arrow files and a manifest that names each with
-its checksum. A part is written beside its place and renamed, and only then listed, so a run that
-fails or is killed at any moment leaves whole parts, and `--resume` computes only what is missing.
-
-What every stage of a run has at hand.
+Every stage writes `Parts`: numbered Arrow files, and a manifest that lists each with its checksum.
+A part is written to a temporary name, renamed, and only then listed, so a run that fails or is
+killed leaves complete parts, and `--resume` computes only what is missing. `Run` is the context
+that every stage gets.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Part:
 
     number: int
     rows: int
-    size: int  # bytes that went into making it
+    size: int  # bytes it was made from
     checksum: str
 
 
@@ -61,9 +60,9 @@ class Parts(ABC):
         workers: int,
         stage: Stage,
     ) -> None:
-        """Part n is `function` of item n: the batch and the bytes that went into it.
+        """Compute part n from item n; `function` returns the batch and the bytes it was made from.
 
-        Parts that an earlier run has left are not computed again.
+        Parts that an earlier run has left are reused.
         """
 
         def make(numbered: tuple[int, Item]) -> Part:
@@ -78,7 +77,7 @@ class Parts(ABC):
             stage.advance(part.rows, part.size)
 
     def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The parts in order, one at a time, only the named columns."""
+        """The named columns of each part, in order."""
         for part in self.listed:
             yield self.read(part.number, columns)
 
@@ -144,8 +143,8 @@ class MemoryParts(Parts):
 class FileParts(Parts):
     """A file for each part, in a folder of its own.
 
-    `cuts` is into how many parts the work is cut, where that depends on the memory allowed: what
-    was cut otherwise, by a run that was allowed more or less, is not taken up.
+    `cuts` is the number of parts if that depends on the memory limit: parts of a run with another
+    limit are not reused.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class FileParts(Parts):
         self.listed = self._read_manifest()
 
     def path(self, number: int) -> Path:
-        """Where part `number` is."""
+        """The path of part `number`."""
         return self.folder / f"{number:09d}.arrow"
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
@@ -171,7 +170,7 @@ class FileParts(Parts):
         for part in self.listed:
             with pa.memory_map(str(self.path(part.number))) as source:
                 batch = within_keys(pa.ipc.open_file(source).get_batch(0), first, last)
-            # Copied, so that the file is let go: it would count as memory of this process.
+            # Copied to release the mapped file, which would count as memory of this process.
             columns = [column.to_numpy().copy() for column in batch.columns]
             yield pa.record_batch(columns, schema=self.schema)
 
@@ -189,7 +188,7 @@ class FileParts(Parts):
             ):
                 writer.write_batch(batch)
         except OSError:
-            unfinished.unlink(missing_ok=True)  # on a full disk it takes the room of a whole one
+            unfinished.unlink(missing_ok=True)  # leaves room on a full disk
             raise
         checksum = _checksum(unfinished)
         unfinished.rename(path)
@@ -201,7 +200,7 @@ class FileParts(Parts):
             manifest.write(json.dumps(asdict(part)) + "\n")
 
     def _read_manifest(self) -> list[Part]:
-        """The parts an earlier run has left whole: listed, in their place, with that checksum."""
+        """The complete parts of an earlier run: listed, present, with the right checksum."""
         listed: list[Part] = []
         if not self._manifest.exists():
             return listed
@@ -212,12 +211,12 @@ class FileParts(Parts):
                     self.path(part.number)
                 )
             except (ValueError, TypeError, OSError):
-                whole = False  # the line was being written when the run was killed
+                whole = False  # the run was killed while writing the line
             if not whole:
                 break
             listed.append(part)
         lines = "".join(json.dumps(asdict(part)) + "\n" for part in listed).encode()
-        if lines != self._manifest.read_bytes():  # a full disk would not take it back
+        if lines != self._manifest.read_bytes():  # rewriting it may fail on a full disk
             self._manifest.write_bytes(lines)
         return listed
 
@@ -228,7 +227,7 @@ def _map(path: Path) -> mmap.mmap:
 
 
 def _only_if_cut_so(folder: Path, cuts: int) -> None:
-    """Forget the parts of a folder unless they were cut as now."""
+    """Delete the parts of a directory unless they were cut in the same way."""
     label = folder / "cuts"
     if label.exists() and label.read_text("utf-8") == str(cuts):
         return
@@ -247,7 +246,7 @@ def _checksum(path: Path) -> str:
 def read_part(
     path: Path, columns: Sequence[str] | None = None, schema: pa.Schema | None = None
 ) -> pa.RecordBatch:
-    """One part, only the named columns, in the order they are named; its schema, where known."""
+    """The named columns of one part, in that order."""
     with pa.OSFile(str(path)) as source:
         if columns is None:
             return pa.ipc.open_file(source).get_batch(0)
@@ -260,14 +259,14 @@ def read_part(
 
 
 def within_keys(batch: pa.RecordBatch, first: int, last: int) -> pa.RecordBatch:
-    """The rows with a key from `first` to `last`, of rows in the order of their keys."""
+    """The rows with keys from `first` to `last`; the rows are sorted by key."""
     keys = batch["key"].to_numpy()
     begin = np.searchsorted(keys, np.uint64(first))
     return batch[begin : np.searchsorted(keys, np.uint64(last), "right")]
 
 
 def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows by their column "key", as `Parts.each_range` needs them."""
+    """The rows sorted by their column "key", as `Parts.each_range` needs them."""
     keys = batch["key"].to_numpy()
     if keys.size < 2 or (keys[1:] >= keys[:-1]).all():
         return batch
@@ -277,12 +276,12 @@ def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @contextmanager
 def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterator[Path]:
-    """The work folder of a run that writes `out`, beside it; gone when the run is done.
+    """The work directory of a run that writes `out`, next to it; removed when the run ends.
 
-    `run` tells what the run is (its inputs and settings): only a folder left by the same run is
-    taken up again. A `resumable` run that is interrupted or fails leaves what it has computed,
-    unless the request or the inputs are wrong: then it would be of no use. A folder that is a
-    link, or that neardup did not make, is refused before anything in it is touched.
+    `run` describes the run (its inputs and settings): only the directory of an equal run is reused.
+    A `resumable` run that is interrupted or fails leaves what it has computed, unless the request
+    or the inputs are wrong, when it would be useless. A directory that is a link, or that neardup
+    did not create, is rejected before anything in it is touched.
     """
     folder = out.parent / f".{out.name}.work"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -305,7 +304,7 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    """The folder, made if need be; never what a link in its place leads to."""
+    """Open or create the directory, without following a link."""
     with suppress(FileExistsError):
         folder.mkdir(0o700)
     try:
@@ -330,8 +329,8 @@ def _not_ours(folder: Path) -> OutputError:
 
 @contextmanager
 def _locked(opened: int, folder: Path, out: Path) -> Iterator[None]:
-    """Two runs at once must not share a work folder. The lock also says whose folder it is."""
-    only = set(os.listdir(opened)) <= {LOCK}  # as a run leaves it that is killed as it begins
+    """Lock the directory against other runs. The lock file also marks it as neardup's own."""
+    only = set(os.listdir(opened)) <= {LOCK}  # left by a run that was killed at its start
     options = os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if only else 0)
     try:
         lock = os.open(LOCK, options, 0o600, dir_fd=opened)
@@ -353,7 +352,7 @@ def _locked(opened: int, folder: Path, out: Path) -> Iterator[None]:
 
 
 def _take_up(folder: Path, opened: int, run: str, resume: bool) -> None:
-    """Keep what the same run has left, if it is to be resumed; otherwise start afresh."""
+    """Keep what an equal run has left if it is to be resumed; otherwise empty the directory."""
     label = folder / "run.json"
     if resume and label.exists() and label.read_text("utf-8") == run:
         return
@@ -373,7 +372,7 @@ def _computed(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Run:
-    """The means of one run: work folder, memory, threads, progress."""
+    """The context of a run: work directory, memory limit, threads, progress."""
 
     work: Path | None  # without one, everything stays in memory
     memory: int  # bytes
@@ -383,7 +382,7 @@ class Run:
     def parts(
         self, name: str, schema: pa.Schema, *, compressed: bool = True, cuts: int | None = None
     ) -> Parts:
-        """The parts that the stage of that name leaves, and those it has left already."""
+        """The parts of the stage with that name, including those left by an earlier run."""
         if self.work is None:
             return MemoryParts(schema)
         return FileParts(self.work / name, schema, compressed=compressed, cuts=cuts)

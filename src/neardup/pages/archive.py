@@ -1,8 +1,8 @@
-"""WARC and ARC files as records, each whole or with what is wrong with it.
+"""WARC and ARC files as records, each complete or with a description of its defect.
 
-A window moves over the bytes and records are taken from it one by one. A record never extends past
+A window moves over the bytes, and records are read from it one by one. A record never extends past
 damage, nor past a gzip member that starts another record: the window stops there, and the reader
-learns that the announced length was wrong.
+learns that the declared length was wrong.
 
 fastwarc is the oracle in the tests, not the reader: it does not read ARC, stops at the first
 damage, and takes a truncated record for a whole one.
@@ -21,18 +21,18 @@ from neardup.pages.fields import format_time, parse_arc_time
 from neardup.pages.limits import HEAD_BYTES, Limits
 from neardup.pages.streams import Chunk, Chunks, Damage
 
-_OVERLAP = 4096  # a record's start is recognised within so many bytes
+_OVERLAP = 4096  # the start of a record is recognised within this many bytes
 
 
 class Window:
-    """Bytes from chunks; `starts` matches where a record begins; `size` is theirs, if known."""
+    """A window over chunks; `starts` matches the start of a record; `size` is the total, or None."""
 
     def __init__(
         self, chunks: Iterator[Chunk], starts: re.Pattern[bytes], size: int | None = None
     ) -> None:
         self._chunks = chunks
         self._starts = starts
-        self._held: Chunk | None = None  # taken from the chunks, not yet entered
+        self._held: Chunk | None = None  # read from the chunks, not yet entered
         self._data = b""
         self._at = 0
         self._unseen: float = math.inf if size is None else size  # bytes not entered yet
@@ -48,7 +48,7 @@ class Window:
         )
 
     def _enter(self) -> bool:
-        """Go on into the next chunk, if the record may."""
+        """Enter the next chunk, if the record may extend into it."""
         chunk = self._hold()
         if chunk is None or self._stops_before(chunk):
             return False
@@ -61,11 +61,11 @@ class Window:
 
     @property
     def room(self) -> float:
-        """How many bytes can still follow; infinite when that is not known."""
+        """How many bytes can still follow; infinite if unknown."""
         return self._unseen + len(self._data) - self._at
 
     def begin(self) -> bool:
-        """Go to the next record's first byte, over line ends and boundaries; False at the end."""
+        """Move to the first byte of the next record, across line ends; False at the end."""
         while True:
             while self._at < len(self._data) and self._data[self._at] in b"\r\n":
                 self._at += 1
@@ -78,12 +78,12 @@ class Window:
 
     @property
     def damage(self) -> Damage | None:
-        """The damage the window stands before, if any."""
+        """The damage right after the window, if any."""
         chunk = self._hold() if self._at >= len(self._data) else None
         return chunk.damage if chunk else None
 
     def take_damage(self) -> Damage | None:
-        """The damage the window stands before; from now on it is behind."""
+        """The damage right after the window, and step past it."""
         damage = self.damage
         if damage and self._held:
             self._held = self._held._replace(damage=None)
@@ -91,11 +91,11 @@ class Window:
 
     @property
     def ended(self) -> bool:
-        """Nothing follows at all."""
+        """Whether nothing follows."""
         return self._at >= len(self._data) and self._hold() is None
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes of the record, or as many as there are."""
+        """Read the next `size` bytes of the record, or as many as there are."""
         pieces: list[bytes] = []
         while size > 0 and (self._at < len(self._data) or self._enter()):
             piece = self._data[self._at : self._at + size]
@@ -105,7 +105,7 @@ class Window:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def skip(self, size: int) -> int:
-        """Pass over `size` bytes; how many there were."""
+        """Skip `size` bytes; returns how many there were."""
         left = size
         while left > 0 and (self._at < len(self._data) or self._enter()):
             step = min(left, len(self._data) - self._at)
@@ -114,7 +114,7 @@ class Window:
         return size - left
 
     def peek(self, size: int) -> bytes:
-        """The next bytes of the record without taking them."""
+        """The next bytes of the record, without reading past them."""
         seen = self.take(size)
         self.give_back(seen)
         return seen
@@ -126,11 +126,11 @@ class Window:
             self._data, self._at = data + self._data[self._at :], 0  # room counts them again
 
     def take_until(self, end: re.Pattern[bytes], limit: int) -> bytes | None:
-        """The bytes up to and with the first match of `end`; None (and nothing taken) without."""
+        """Read up to and including the first match of `end`; None, reading nothing, without one."""
         seen = b""
         while len(seen) < limit:
             fresh = self.take(min(limit - len(seen), 2048))
-            unsearched = max(0, len(seen) - 3)  # an end has four bytes at most
+            unsearched = max(0, len(seen) - 3)  # `end` matches at most four bytes
             seen += fresh
             if match := end.search(seen, unsearched):
                 self.give_back(seen[match.end() :])
@@ -141,7 +141,7 @@ class Window:
         return None
 
     def find_start(self) -> None:
-        """Go to what looks like the next record's start, or to where the window stops."""
+        """Move to what looks like the start of the next record, or to where the window stops."""
         tail = b""
         while self._at < len(self._data) or self._enter():
             text = tail + self._data[self._at :]
@@ -166,19 +166,19 @@ _GIVE_UP = 1000  # broken records in a row
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A whole record. `block` is only its beginning when `oversize`."""
+    """A complete record. `block` is only its beginning if `oversize`."""
 
     number: int
     type: str
     headers: dict[str, str]  # lower-case names
     block: bytes
-    head: bytes = b""  # as it stands in a WARC file; empty for ARC
+    head: bytes = b""  # as in the WARC file; empty for ARC
     oversize: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A record that could not be had."""
+    """A record that could not be read."""
 
     number: int
     reason: SkipReason
@@ -188,21 +188,21 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before a block."""
+    """The head of a record, before its block."""
 
     type: str
     headers: dict[str, str]
-    length: int  # of the block; -1 when the head does not say
+    length: int  # of the block; -1 if the head does not say
     raw: bytes
 
 
 class Format(Protocol):
-    """How an archive's records begin."""
+    """How the records of an archive begin."""
 
     starts: re.Pattern[bytes]
 
     def read_head(self, window: Window) -> Head | None:
-        """The head at the window; None when there is none."""
+        """Read the head at the window; None if there is none."""
 
 
 class Warc:
@@ -260,7 +260,7 @@ def parse_headers(head: bytes) -> dict[str, str]:
 
 
 def records(chunks: Chunks, limits: Limits) -> Iterator[Record | Problem]:
-    """Every record of the archive in order, whole or as a problem."""
+    """Every record of the archive in order, complete or as a problem."""
     first = next(chunks, None)
     form: Format = Arc() if first and _ARC_START.match(first.data) else Warc()
     window = Window(_prepend(first, chunks), form.starts, chunks.size)
@@ -327,14 +327,14 @@ class _Records:
         return Record(self.number, head.type, head.headers, block, head.raw, oversize)
 
     def _impossible(self, head: Head, uri: str) -> Problem:
-        """A length beyond the file's end: wrong, if another record follows; else a cut."""
+        """A length beyond the end of the file: wrong if another record follows, else truncated."""
         detail = f"{head.length} bytes are announced, {self._window.room} are there"
         self._window.find_start()
         reason = SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD
         return self._problem(reason, detail, uri)
 
     def _headless(self) -> Problem:
-        """Bytes that are no record: pass over them all, as one problem."""
+        """Bytes that are no record: skip them all, as one problem."""
         starts = self._form.starts.match(self._window.peek(4096))
         self._window.skip(1)
         self._window.find_start()
@@ -346,7 +346,7 @@ class _Records:
         return self._problem(SkipReason.BAD_RECORD, "not the head of a record")
 
     def _flaw(self, length: int, size: int) -> tuple[SkipReason, str] | None:
-        """What is wrong with a block that should be `length` long and is `size`."""
+        """What is wrong with a block of `size` bytes that should have `length`."""
         if size < length:
             damage = self._window.take_damage()
             if damage:
@@ -357,11 +357,11 @@ class _Records:
         if after in (b"", b"\r", b"\r\n") or after.startswith(b"\n"):
             return self._late_damage()
         if self._form.starts.match(self._window.peek(4096)):
-            return None  # no line end after the block, but a record
+            return None  # a record follows the block without a line end
         return SkipReason.BAD_RECORD, f"the block is not {length} bytes long, as announced"
 
     def _late_damage(self) -> tuple[SkipReason, str] | None:
-        """A checksum that fails right after the block puts the block in doubt."""
+        """A checksum that fails right after the block makes the block doubtful."""
         if self._window.begin():
             return None
         damage = self._window.damage

@@ -1,7 +1,7 @@
 """Records as named fields: from JSON values or Parquet cells to a page, and back.
 
 `page_from_fields` makes a page of `id`, `url`, `html` or `text`, `title` and `time`, whatever the
-record came in. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
+record's format. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
 keep originals attach the record in its own form (`JsonLine`, `ParquetRow`, `WarcBytes`). Times
 always have a time zone; a time that cannot be read is no time.
 """
@@ -19,11 +19,11 @@ from neardup.errors import OutputError
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.limits import URL_LENGTH, Limits
 
-_MILLISECONDS = 1e11  # as seconds, the year 5138: a larger number counts milliseconds
+_MILLISECONDS = 1e11  # the year 5138 in seconds: a larger number is in milliseconds
 
 
 def parse_time(value: object) -> datetime | None:
-    """From ISO 8601, epoch seconds or milliseconds, or a datetime; without a zone it is UTC."""
+    """Parse ISO 8601, epoch seconds or milliseconds, or a datetime; without a zone it is UTC."""
     try:
         if isinstance(value, str):
             value = datetime.fromisoformat(value.strip())
@@ -38,7 +38,7 @@ def parse_time(value: object) -> datetime | None:
 
 
 def parse_arc_time(digits: str) -> datetime | None:
-    """From the YYYYMMDDhhmmss of an ARC header."""
+    """Parse the YYYYMMDDhhmmss of an ARC header."""
     try:
         return datetime.strptime(digits[:14].ljust(14, "0"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
@@ -103,7 +103,7 @@ def page_from_fields(
         is_html=is_html,
         source=source,
         url=url,
-        # Two files of one name may both lack ids; their paths tell the records apart
+        # Two files with the same name may both lack ids; their paths make the ids distinct
         again=f"{source.path}:{source.record}" if identity == name else "",
         title=_text(fields.get("title")),
         time=parse_time(fields.get("time")),
@@ -119,7 +119,7 @@ def long_url(source: Source, url: str) -> Skip:
 
 
 def _content(fields: Mapping[str, object]) -> tuple[bytes, bool] | None:
-    """The html, or else the text; an empty one only when there is no other."""
+    """The html, or else the text; an empty one only if there is no other."""
     found: tuple[bytes, bool] | None = None
     for name in ("html", "text"):
         value = fields.get(name)
@@ -160,7 +160,7 @@ FIELDS = ("id", "url", "title", "time", "html", "text")
 
 
 def text_of(raw: RawPage, html_text: str | None) -> str:
-    """The content as text: as given, or as the UTF-8 it is."""
+    """The content as text: the given text, or the body decoded as UTF-8."""
     if html_text is not None:
         return html_text
     try:
@@ -170,7 +170,7 @@ def text_of(raw: RawPage, html_text: str | None) -> str:
 
 
 def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
-    """What is known of a page from any reader, without what is empty; `time` is a datetime."""
+    """The non-empty fields of a page from any reader; `time` is a datetime."""
     stated = {"id": raw.id, "url": raw.url, "title": raw.title, "time": raw.time}
     fields: dict[str, Any] = {name: value for name, value in stated.items() if value}
     return {**fields, "html" if raw.is_html else "text": text_of(raw, html_text)}
@@ -182,7 +182,7 @@ def row_fields(original: ParquetRow) -> dict[str, Any]:
 
 
 def _cell(column: Any) -> Any:
-    """The value of a column of one row; as text where Python has no value for it."""
+    """The value of a column in one row; as text if Python cannot represent it."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
     try:
@@ -205,7 +205,7 @@ def json_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
 
 
 def extra_fields(raw: RawPage) -> str | None:
-    """The fields of a JSON line that are none of neardup's, as JSON."""
+    """The fields of a JSON line that neardup does not know, as JSON."""
     if not isinstance(raw.original, JsonLine):
         return None
     fields = json.loads(raw.original.line)

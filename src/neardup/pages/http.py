@@ -1,4 +1,4 @@
-"""HTTP responses as WARC holds them: status, headers, and the body decoded within a limit."""
+"""HTTP responses in WARC records: status, headers, and the body decoded within a limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.pages.streams import BrokenError, Gzip, Zstd
 def inflate_bounded(data: bytes, encoding: str, limit: int) -> bytes:
     """Decode one HTTP content-encoding; at most `limit` + 1 bytes, so the caller sees excess.
 
-    Raises ValueError when the data make no sense and EOFError when they end early.
+    Raises ValueError for invalid data and EOFError for truncated data.
     """
     if encoding == "br":
         return _unbrotli(data, limit)
@@ -82,7 +82,7 @@ _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.
 _VAGUE_TYPES = frozenset({"", "unknown", "no-type", "content/unknown", "application/octet-stream"})
 _XML_TYPES = frozenset({"text/xml", "application/xml"})
 _HTML_OPENING = re.compile(
-    # Atomic groups: a comment ends at its first "-->", and nothing is tried twice
+    # Atomic groups: a comment ends at its first "-->", without backtracking
     rb"(?:\xef\xbb\xbf)?(?>(?:\s|<!--(?>.*?-->)|<\?xml(?>.*?\?>))*)"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|table|div|h1|p|br|a|font|b)[\s>]",
     re.I | re.S,
@@ -92,7 +92,7 @@ _XHTML_OPENING = re.compile(rb"<!doctype\s+html|<html[\s>]", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server sent."""
+    """The response of a server."""
 
     status: int
     headers: dict[str, str]
@@ -100,7 +100,7 @@ class Response:
 
 
 def parse_response(block: bytes) -> Response | None:
-    """A response, or None when the block does not begin as one."""
+    """Parse a response; None if the block does not start like one."""
     status = _STATUS.match(block)
     if not status:
         return None
@@ -123,7 +123,7 @@ def charset_of(content_type: str) -> str:
 
 
 def is_html(kind: str, body: bytes) -> bool:
-    """By the media type, or by the content where the type says nothing."""
+    """Whether the media type says HTML, or the content if the type says nothing."""
     if kind in _HTML_TYPES:
         return True
     if kind in _VAGUE_TYPES:
@@ -134,7 +134,7 @@ def is_html(kind: str, body: bytes) -> bool:
 def decode_body(response: Response, limit: int) -> bytes:
     """The body without transfer and content codings; more than `limit` bytes mean too large.
 
-    Raises ValueError for a body that makes no sense and EOFError for one that ends early.
+    Raises ValueError for an invalid body and EOFError for a truncated one.
     """
     body = response.body
     if "chunked" in response.headers.get("transfer-encoding", "").lower():
@@ -151,7 +151,7 @@ def _uncode(body: bytes, coding: str, limit: int) -> bytes:
     try:
         return inflate_bounded(body, coding, limit)
     except (ValueError, EOFError):
-        # Crawlers often decode the body and leave the header
+        # Crawlers often decode the body but leave the header
         if _HTML_OPENING.match(body, 0, 2048):
             return body
         raise
@@ -159,7 +159,7 @@ def _uncode(body: bytes, coding: str, limit: int) -> bytes:
 
 def _unchunk(body: bytes) -> bytes:
     if not _CHUNK_SIZE.match(body):
-        return body  # decoded by the crawler already
+        return body  # already decoded by the crawler
     pieces: list[bytes] = []
     at = 0
     while size := _CHUNK_SIZE.match(body, at):

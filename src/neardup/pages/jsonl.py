@@ -1,4 +1,4 @@
-"""Pages of JSON lines: one object a line."""
+"""Pages in JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.pages.streams import Chunks, Damage
 
 
 class Line(NamedTuple):
-    """A line without its end; `text` is None when it was too long to keep."""
+    """A line without its end; `text` is None if it was too long."""
 
     number: int
     text: bytes | None
@@ -49,7 +49,7 @@ class JsonReader:
         return read_lines(file.source, content, self._limits, keep_original=self._keep_original)
 
     def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing: every line stands for itself."""
+        """Nothing to do: lines do not depend on each other."""
         return iter(())
 
 
@@ -70,7 +70,7 @@ def _bad(source: Source, what: str) -> Skip:
 
 
 def _lines(chunks: Chunks, limit: int) -> Iterator[Line]:
-    """Lines of at most `limit` bytes; of a longer one nothing is kept."""
+    """Lines of at most `limit` bytes; longer ones come without their text."""
     number, rest = 0, _Rest(limit)
     for data, opens, damage in chunks:
         if damage:
@@ -87,7 +87,7 @@ def _lines(chunks: Chunks, limit: int) -> Iterator[Line]:
 
 
 class _Rest:
-    """The beginning of a line whose end is not read yet."""
+    """The beginning of a line that is not complete yet."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,4 +1,4 @@
-"""How much a reader takes in before it lets a page go."""
+"""Limits on what readers accept."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Limits:
         return self.page_bytes + HEAD_BYTES
 
 
-URL_LENGTH = 8192  # characters; browsers and servers take no longer ones
-HEAD_BYTES = 65_536  # the longest head of a WARC record or HTTP response that is looked at
+URL_LENGTH = 8192  # characters; browsers and servers accept no longer ones
+HEAD_BYTES = 65_536  # the longest head of a WARC record or HTTP response that is read

@@ -1,4 +1,4 @@
-"""Pages of Parquet files, a few rows at a time.
+"""Pages in Parquet files, a few rows at a time.
 
 Columns of text stay dictionaries until their values are used: a file of a few hundred bytes can
 repeat one large value over thousands of rows.
@@ -24,10 +24,10 @@ from neardup.pages.streams import Chunks
 _COLUMNS = ("id", "url", "html", "text", "title", "time")
 _BATCH_BYTES = 16_000_000
 _BATCH_ROWS = 1024
-_UNSURE_ROWS = 16  # of a large column whose values may be repeated
+_UNSURE_ROWS = 16  # for a large column whose values may repeat
 _ERRORS = (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, TypeError)
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # a second in each
-_YEARS_1_TO_9999 = (-62_135_596_800, 253_402_300_799)  # in seconds; what Python's datetime holds
+_YEARS_1_TO_9999 = (-62_135_596_800, 253_402_300_799)  # in seconds; the range of Python's datetime
 
 
 def read_parquet(
@@ -67,13 +67,13 @@ class ParquetReader:
         self._keep_original = keep_original
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        del content  # Parquet is read from its end
+        del content  # Parquet is read from the end
         with file.open() as stream:
             keep = self._keep_original
             yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
 
     def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing: every row stands for itself."""
+        """Nothing to do: rows do not depend on each other."""
         return iter(())
 
 
@@ -138,7 +138,7 @@ class _Rows:
 
 
 def _batch_rows(about: Any) -> int:
-    """So many rows of this group as make a batch of bounded size."""
+    """How many rows of this group make a batch of bounded size."""
     each = max(1, about.total_byte_size // max(1, about.num_rows))
     rows = int(min(_BATCH_ROWS, max(1, _BATCH_BYTES // each)))
     chunks = [about.column(number) for number in range(about.num_columns)]
@@ -146,12 +146,12 @@ def _batch_rows(about: Any) -> int:
 
 
 def _may_repeat(chunk: Any) -> bool:
-    """Whether a column's average says little of its rows: large, and values may be repeated."""
+    """Whether the average size of a column says little: it is large, and values may repeat."""
     return bool(chunk.has_dictionary_page) and chunk.total_uncompressed_size > _BATCH_BYTES
 
 
 def _dictionaries(metadata: Any, schema: pa.Schema) -> list[str]:
-    """The columns of bytes to be read as dictionaries: those whose distinct values are few.
+    """The byte columns to read as dictionaries: those with few distinct values.
 
     Arrow keeps every distinct value of a row group in its dictionary, so a large column of
     different pages must be read as plain values.
@@ -188,7 +188,7 @@ def _values(column: pa.Array) -> list[Any]:
     """Python values; text as bytes, which need not be valid UTF-8."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_date(column.type):  # no moment: a page has no time by it
+    if pa.types.is_date(column.type):  # not a point in time
         return [None] * len(column)
     if pa.types.is_timestamp(column.type):
         column = _within_years(column).cast(pa.timestamp("us", "UTC"), safe=False)
@@ -198,7 +198,7 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def _within_years(column: pa.Array) -> pa.Array:
-    """Times, null where they are beyond the years 1 to 9999."""
+    """Times, null outside the years 1 to 9999."""
     second = _UNITS[column.type.unit]
     first, last = (min(max(each * second, -(2**63)), 2**63 - 1) for each in _YEARS_1_TO_9999)
     numbers = column.cast(pa.int64())

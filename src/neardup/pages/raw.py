@@ -1,6 +1,6 @@
-"""Raw pages as Arrow batches: what reading hands to parsing.
+"""Raw pages as Arrow batches, which reading passes to parsing.
 
-Readers work record by record; `gather` makes columns of their records, bounded in rows and bytes.
+Readers work record by record; `gather` turns records into batches, bounded in rows and bytes.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def gather(
         held += weight(record)
         if held >= max_bytes or len(pages) + len(skips) >= max_pages:
             batch = RawBatch(raw_batch(pages), skips)
-            pages, skips, held = [], [], 0  # lets go of the pages: their memory is used again
+            pages, skips, held = [], [], 0  # frees the memory of the pages for the next batch
             yield batch
     if pages or skips:
         yield RawBatch(raw_batch(pages), skips)
 
 
 def weight(record: RawPage | Skip) -> int:
-    """The bytes of a record's content and of its longer fields, about."""
+    """The approximate bytes of a record's content and longer fields."""
     if isinstance(record, RawPage):
         return len(record.body) + len(record.id) + len(record.url) + len(record.title)
     return len(record.id) + len(record.detail)

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from neardup.model import SkipReason
 
-CHUNK = 65_536  # bytes a step; fits the cache, where inflating is fastest
-# zstd cannot be told how much to give: 512 bytes in bound what comes out to 16 MB in a bomb
+CHUNK = 65_536  # bytes per step; fits the cache, where inflating is fastest
+# zstd has no output limit: 512 input bytes bound the output of a bomb to 16 MB
 _ZSTD_STEP = 512
 _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -29,7 +29,7 @@ _DICTIONARY_BYTES = 1 << 24
 
 
 class BrokenError(Exception):
-    """The compressed bytes make no sense."""
+    """The compressed bytes are invalid."""
 
 
 class Gzip:
@@ -51,7 +51,7 @@ class Gzip:
 
     @property
     def left(self) -> bytes:
-        """Input not used yet: of this member, or after its end of the next."""
+        """Unused input: of this member, or of the next after its end."""
         if self._inflater.eof:
             return self._inflater.unused_data
         return self._inflater.unconsumed_tail
@@ -179,7 +179,7 @@ def _plain(stream: BinaryIO, data: bytes) -> Iterator[Chunk]:
 
 
 def _inflate_to_the_last(stream: BinaryIO) -> Iterator[bytes]:
-    """All that zlib can get out of a broken gzip member."""
+    """Everything that zlib can decompress of a broken gzip member."""
     inflater = zlib.decompressobj(31)
     while fresh := stream.read(4096):
         before = inflater.copy()
@@ -270,10 +270,10 @@ class _Members:
         return self._stream.tell() - len(self._pending) if self._stream.seekable() else -1
 
     def _rescue(self, start: int, given_out: int) -> Iterator[bytes]:
-        """What a broken gzip member holds before the damage, beyond what was given out.
+        """The content of a broken gzip member before the damage that was not returned yet.
 
-        An inflater that fails keeps the bytes of its last call to itself; a second look in small
-        steps gets them.
+        An inflater that fails discards the output of its last call; a second pass in small steps
+        recovers it.
         """
         if start < 0 or self._magic is not _GZIP_MEMBER or self._damage:
             return
@@ -286,7 +286,7 @@ class _Members:
         self._stream.seek(back)
 
     def _find_next(self, detail: str, *, inside: bool) -> bool:
-        """Note the damage and go to what may be the next member."""
+        """Record the damage and move to what may be the next member."""
         if self._damage is None:
             self._damage = Damage(SkipReason.BAD_RECORD, detail, inside)
         if self._resumes is never:

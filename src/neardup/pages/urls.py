@@ -42,7 +42,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/;]*", re.I)
 _LONG_TOKEN = re.compile(r"(?=.*\d)[A-Za-z0-9_-]{16,}")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_HOST_LENGTH = 255  # of DNS; longer names are escaped, not encoded
+_HOST_LENGTH = 255  # of a DNS label; longer names are escaped, not encoded
 _EDGES = "".join(map(chr, range(33))) + "\u00a0\u3000\ufeff"
 
 
@@ -65,7 +65,7 @@ def canonicalise(url: str) -> str:
 
 
 def host(url: str) -> str:
-    """The host's name: lower case, ASCII, without port; empty when there is none."""
+    """The host name: lower case, ASCII, without port; empty if there is none."""
     match = _WEB.match(url.strip(_EDGES))
     if not match:
         return ""
@@ -79,7 +79,7 @@ def same_url(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=65_536)  # crawls have far fewer hosts than pages
 def site(host: str) -> str:
-    """The domain that was registered: what is left of a public suffix, and one label before it."""
+    """The registered domain: the public suffix and one label before it."""
     labels = host.split(".")
     if len(labels) < 3 or ":" in host or _IPV4.fullmatch(host):
         return host

@@ -1,4 +1,4 @@
-"""Pages of WARC and ARC files, and WARC records for writing pages back.
+"""Pages in WARC and ARC files, and WARC records for writing pages back.
 
 Response, resource and conversion (WET) records become pages; other HTTP statuses and media types
 are skipped and counted. A revisit record repeats a page stored elsewhere in the inputs: it is
@@ -41,13 +41,13 @@ class Revisit:
     head: bytes
 
 
-REVISIT_BYTES = 512_000_000  # that may wait for the pages they repeat
-_REVISIT_OVERHEAD = 500  # bytes of a revisit beside its URL, date and head, about
+REVISIT_BYTES = 512_000_000  # of revisits that may wait for the pages they repeat
+_REVISIT_OVERHEAD = 500  # approximate bytes of a revisit besides its URL, date and head
 _DATE_LENGTH = 64  # characters; a WARC date has at most 30
 
 
 class Revisits:
-    """The revisits seen so far, by the keys of what they repeat; `held` are their bytes, about."""
+    """The revisits so far, by the keys of what they repeat; `held` is their approximate size."""
 
     def __init__(self) -> None:
         self.held = 0
@@ -64,7 +64,7 @@ class Revisits:
         return bool(self._open)
 
     def take(self, keys: list[bytes]) -> Iterator[Revisit]:
-        """Those that wait for a record with one of these keys, each once."""
+        """Remove and return the revisits that wait for a record with one of these keys."""
         for key in keys:
             for revisit in self._waiting.pop(key, []):
                 if revisit.source in self._open:
@@ -72,7 +72,7 @@ class Revisits:
                     yield revisit
 
     def unresolved(self) -> Iterator[Skip]:
-        """What is still open, in the order of files and records."""
+        """The unresolved revisits, in the order of files and records."""
         for source in sorted(self._open, key=lambda each: (each.path, each.record)):
             detail = "what it repeats is not in the input"
             yield Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, self._open[source])
@@ -116,7 +116,7 @@ def wanted_keys(headers: dict[str, str]) -> list[bytes]:
     )
 
 
-NO_DATE = "1970-01-01T00:00:00Z"  # WARC demands a date; an unknown one must not be the clock's
+NO_DATE = "1970-01-01T00:00:00Z"  # WARC requires a date; the clock's would differ from run to run
 _OF_REVISITS = ("warc-refers-to", "warc-profile", "warc-block-digest", "warc-truncated")
 
 
@@ -137,7 +137,7 @@ def _one_line(value: str) -> str:
 
 
 def as_warc(record: Record) -> bytes:
-    """The record as it stands in its file; an ARC record as the WARC record it would be."""
+    """The record as in its file; an ARC record is converted to WARC."""
     if record.head:
         return record.head + record.block + b"\r\n\r\n"
     is_response = parse_response(record.block) is not None
@@ -153,7 +153,7 @@ def as_warc(record: Record) -> bytes:
 
 
 def repeated(revisit_head: bytes, record: Record) -> bytes:
-    """A revisit as the record it stands for: its own head, the block of what it repeats."""
+    """A revisit as a full record: its own head, and the block of what it repeats."""
     own = parse_headers(revisit_head)
     fields = {"WARC-Type": record.type}
     for name, value in own.items():
@@ -217,7 +217,7 @@ class WarcReader:
                     yield self._repeat(item, revisit)
 
     def _note_revisit(self, record: Record, source: Source) -> Skip | None:
-        """Remember a revisit, or say why not."""
+        """Store a revisit, or return why not."""
         url, date = target_of(record.headers), record.headers.get("warc-date", "")
         if len(url) > URL_LENGTH:
             return long_url(source, url)
@@ -311,7 +311,7 @@ class _Refusal:
 
 
 def _content_type(record: Record, response: Response) -> str:
-    """As the server says, else as the archive says."""
+    """The content type according to the server, else according to the archive."""
     if "content-type" in response.headers:
         return response.headers["content-type"]
     stated = record.headers.get("content-type", "")

@@ -37,10 +37,10 @@ from neardup.plugins import Registry
 
 
 class Packer(Protocol):
-    """Makes compressed bytes of plain ones."""
+    """Compresses bytes."""
 
     def whole(self, data: bytes) -> bytes:
-        """A member of its own, as WARC wants for each record."""
+        """Compress to a member of its own, as WARC requires for each record."""
 
     def open(self, stream: BinaryIO) -> Any:
         """A stream to write plain bytes to, ending in `close`, which leaves `stream` open."""
@@ -65,7 +65,7 @@ class _Unclosed:
         self.write = stream.write
 
     def close(self) -> None:
-        """Nothing: the stream is the caller's."""
+        """Nothing to do: the stream belongs to the caller."""
 
 
 class Gzip:
@@ -99,7 +99,7 @@ class PageWriter(Protocol):
         """Write a page; `html_text` is its content decoded, for forms that hold text."""
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining pages."""
 
 
 class WriterFactory(Protocol):
@@ -158,7 +158,7 @@ def _endings() -> str:
 
 
 class JsonWriter:
-    """One object a line; a line that came in goes out as it was."""
+    """One object per line; a page that was read from a line is written unchanged."""
 
     may_be_packed = True
 
@@ -215,7 +215,7 @@ class ParquetWriter:
             self._flush()
 
     def finish(self) -> None:
-        """Write what is left, a file without rows included."""
+        """Write the remaining pages; without any, a file without rows."""
         self._flush()
         if self._file:
             self._file.close()
@@ -263,7 +263,7 @@ def _fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
 
 
 def _copied(original: ParquetRow) -> pa.RecordBatch:
-    """The row alone, not the batch it came in."""
+    """A copy of the row, which does not hold on to its batch."""
     return original.batch.take(pa.array([original.row]))
 
 
@@ -283,7 +283,7 @@ class WarcWriter:
         self._stream.write(self._packer.whole(record))
 
     def finish(self) -> None:
-        """Nothing is left."""
+        """Nothing to do: every page is written at once."""
 
 
 def _record(raw: RawPage) -> bytes:

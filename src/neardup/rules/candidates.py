@@ -21,8 +21,8 @@ from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_key
 
 Rows = NDArray[np.int64]
 
-HOT = 256  # pages that share a key before it is hot: then 32,640 pairs become 4,080
-REACH = 16  # how many pages after it, by number, a page of a hot key is paired with
+HOT = 256  # a key of more pages is hot: instead of 32,640 pairs it gives 4,080
+REACH = 16  # a page of a hot key is paired with this many following pages
 
 
 def packed(left: Rows, right: Rows) -> Rows:
@@ -36,10 +36,10 @@ def unpacked(pairs: Rows) -> tuple[Rows, Rows]:
 
 
 def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows, Rows]:
-    """Every pair of rows that shares a key, once, smaller row first, in order; and how many keys
+    """Every pair of rows that shares a key, once, smaller row first, sorted; and how many keys
     it shares.
 
-    Of hot keys only some: see above.
+    Hot keys give only some of their pairs: see above.
     """
     rows, starts = _groups(rows, keys)
     pairs, shared = pairs_within_groups(rows, starts, HOT, REACH)
@@ -47,7 +47,7 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
 
 
 def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:
-    """Each of the `packed` pairs once, in order, with the sum of its shared keys."""
+    """Each of the `packed` pairs once, sorted, with the sum of its shared keys."""
     if (pairs[1:] > pairs[:-1]).all():
         return pairs, shared
     spread = np.uint64(64 - int(pairs.max()).bit_length())  # over all of 64 bits, as keys are
@@ -83,7 +83,7 @@ def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
 
 
 def _dense(rows: Rows) -> Rows:
-    """The rows, or if their numbers are much larger than they are many, their ranks."""
+    """The rows, or their ranks if the numbers are much larger than their count."""
     if rows.max(initial=0) <= 8 * rows.size:
         return rows
     ranks: Rows = np.unique(rows, return_inverse=True)[1]
@@ -93,7 +93,7 @@ def _dense(rows: Rows) -> Rows:
 def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     """Each row with the smallest row it shares a key with.
 
-    For methods whose key is already the verdict: a group of n pages is told by n - 1 pairs.
+    For methods whose keys decide: n - 1 pairs describe a group of n pages.
     """
     rows, starts = _groups(rows, keys)
     firsts = np.repeat(rows[starts[:-1]], np.diff(starts))
@@ -101,13 +101,13 @@ def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
 
 
 def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Rows sorted by (key, row), and where each key's rows start, with the end of all as last.
+    """Rows sorted by (key, row), and the start of each key's rows, followed by the end.
 
-    Only keys that several rows have.
+    Only keys shared by several rows are included.
     """
     return shared_keys(*in_order_of_keys(keys, rows))
 
 
 def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Each pair once, in order."""
+    """The distinct pairs, sorted."""
     return unpacked(np.unique(packed(left, right)))

@@ -12,8 +12,8 @@ the centre goes where that neighbour goes.
 
 `join_repository` is how most papers decide: each page against the pages kept so far.
 
-What people have said of pairs (`Constraints`) overrides the verdicts. New pages join clusters that
-exist already without renaming or merging them (`join_earlier`).
+Feedback on pairs (`Constraints`) overrides the verdicts. New pages join existing clusters without
+renaming or merging them (`join_earlier`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Similarities = NDArray[np.float64]
 Closeness = Callable[[Rows, Rows], Similarities]
 Name = TypeVar("Name", bound=Hashable)
 
-APART = -1.0  # in place of the similarity of two pages that do not belong together
+APART = -1.0  # the similarity of two pages that do not belong together
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What people have said of pairs of pages, by number, the smaller first: a row a pair."""
+    """Feedback on pairs of pages: one row per pair of page numbers, the smaller first."""
 
     together: Rows
     apart: Rows
@@ -48,7 +48,7 @@ class Constraints:
     def apply(
         self, left: Rows, right: Rows, similarity: Similarities
     ) -> tuple[Rows, Rows, Similarities]:
-        """The pairs without those that were said to be apart, and with those to be together."""
+        """The pairs without those that must be apart, and with those that must be together."""
         pairs = np.column_stack([left, right])
         stays = self.joined(pairs, np.ones(len(pairs), bool))
         pairs, similarity = pairs[stays], similarity[stays]
@@ -61,17 +61,17 @@ class Constraints:
         return joins & ~is_among(pairs, self.apart) | is_among(pairs, self.together)
 
     def missing(self, pairs: Rows) -> Rows:
-        """The pairs that are to be together and are not among these."""
+        """The pairs that must be together and are not among these."""
         return self.together[~is_among(self.together, pairs)]
 
     def among(self, rows: Mapping[int, int]) -> Constraints:
-        """The constraints on pairs of the pages in `rows`, by the numbers that they have there."""
+        """The constraints on pairs of pages in `rows`, which maps page numbers to new ones."""
         return Constraints(
             numbered_pairs(self.together.tolist(), rows), numbered_pairs(self.apart.tolist(), rows)
         )
 
     def over(self, closeness: Closeness) -> Closeness:
-        """`closeness`, with what people have said in place of the verdict."""
+        """`closeness`, overridden by the constraints."""
 
         def constrained(one: Rows, other: Rows) -> Similarities:
             pairs = np.sort(np.column_stack([one, other]), axis=1)
@@ -83,7 +83,7 @@ class Constraints:
         return constrained
 
     def leaving(self, labels: Rows, left: Rows, right: Rows, similarity: Similarities) -> Rows:
-        """Of each two pages that are to be apart and are together: the one that is tied less."""
+        """Of each two pages that must be apart and are together: the one with the weaker ties."""
         rivals = self.apart[labels[self.apart[:, 0]] == labels[self.apart[:, 1]]]
         ties = np.zeros(labels.size)
         np.add.at(ties, left, similarity)
@@ -100,13 +100,13 @@ UNCONSTRAINED = Constraints(NO_PAIRS, NO_PAIRS)
 
 
 def numbered_pairs(pairs: Iterable[tuple[Name, Name]], numbers: Mapping[Name, int]) -> Rows:
-    """Pairs of pages that have a number, by their numbers, the smaller first."""
+    """The pairs whose pages both have a number, by number, the smaller first."""
     known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
     return np.sort(np.array(known, np.int64).reshape(-1, 2), axis=1)
 
 
 def is_among(pairs: Rows, others: Rows) -> NDArray[np.bool_]:
-    """Which of some pairs of page numbers are among others."""
+    """Which pairs of page numbers are among others."""
     return np.isin(pairs[:, 0] << 32 | pairs[:, 1], others[:, 0] << 32 | others[:, 1])
 
 
@@ -177,7 +177,7 @@ def centred_clusters(
 
 
 def _centres(component: Rows, left: Rows, right: Rows, mixed: NDArray[np.uint64]) -> Rows:
-    """For each page in a pair the centre of its component; -1 for a page in none."""
+    """For each page the centre of its component; -1 for a page without a pair."""
     degree = np.bincount(left, minlength=component.size)
     degree += np.bincount(right, minlength=component.size)
     paired = np.flatnonzero(degree)
@@ -193,7 +193,7 @@ def _centres(component: Rows, left: Rows, right: Rows, mixed: NDArray[np.uint64]
 def _similarity_to_centre(
     centre: Rows, left: Rows, right: Rows, similarity: Similarities, closeness: Closeness
 ) -> Similarities:
-    """How similar each page is to the centre of its component, verified or judged now."""
+    """The similarity of each page to the centre of its component; unknown pairs are judged."""
     near = np.full(centre.size, np.nan)
     to_left, to_right = left == centre[right], right == centre[left]
     near[right[to_left]] = similarity[to_left]
@@ -241,7 +241,7 @@ def _without_closer_outside(
 
 
 def mixed_numbers(numbers: Rows) -> NDArray[np.uint64]:
-    """Numbers in an order of no meaning (the finaliser of SplitMix64)."""
+    """Numbers in pseudo-random order (the finaliser of SplitMix64)."""
     mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -249,7 +249,7 @@ def mixed_numbers(numbers: Rows) -> NDArray[np.uint64]:
 
 
 def named_by_smallest(cluster: Rows) -> Rows:
-    """Clusters named by any of their pages, renamed by their smallest."""
+    """The same clusters, each named by its smallest page."""
     smallest = np.full(cluster.size, cluster.size)
     np.minimum.at(smallest, cluster, np.arange(cluster.size))
     return smallest[cluster]
@@ -277,7 +277,7 @@ def join_repository(
     return np.array(decided, np.int64)
 
 
-NEW = -1  # in place of the label or the kept page of a page that no earlier run has seen
+NEW = -1  # the label and kept page of a page that no earlier run has seen
 
 
 def join_earlier(

@@ -22,16 +22,16 @@ from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
 
 DEFAULT_POLICY = "original"
-SIMILARITY_UNITS = 1_000_000  # similarities are added as whole numbers: exact in any order
+SIMILARITY_UNITS = 1_000_000  # similarities are summed as integers, which is exact in any order
 AS_IF_CONTAINED = 0.98  # of the similarity that a contained text would have: words are not letters
 Numbers = NDArray[np.int64]
-BY_RULE = "rule"  # in place of a policy: what the method's own rule keeps
+BY_RULE = "rule"  # instead of a policy: the method's own rule decides
 Order = NDArray[np.float64] | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Pairs of pages and how similar they are; not a number where there is no similarity."""
+    """Pairs of pages and their similarity, NaN if there is none."""
 
     left: Numbers
     right: Numbers
@@ -59,10 +59,10 @@ def choose_kept(
 
 
 def keep_policy(asked: str | None, *, by_rule: bool) -> str:
-    """The policy of a run; where the method's rule says which page is kept, none may be given."""
+    """The policy of a run; none may be given if the method's own rule decides."""
     if not by_rule:
         policy = asked or DEFAULT_POLICY
-        policy_order(policy)  # a bad name is an error before any work
+        policy_order(policy)  # reject a bad name before any work
         return policy
     if asked not in (None, BY_RULE):
         raise UsageError(

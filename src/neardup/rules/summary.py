@@ -18,7 +18,7 @@ from neardup.model import Relation
 from neardup.schemas import FORMAT
 
 LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse"]
-REJECTED = [str(Relation.DIFFERENT), str(Relation.UNDECIDED)]  # verdicts on pairs that failed
+REJECTED = [str(Relation.DIFFERENT), str(Relation.UNDECIDED)]  # the verdicts on rejected pairs
 
 
 def build_summary(

@@ -36,8 +36,8 @@ LABELS: dict[str, str] = _TABLES["labels"]
 KANA = re.compile("[ぁ-ヺ]")
 ENOUGH = 4000  # characters; more would not change the score
 NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-# What no writing has: three letters with accents in a row (dashes and hard spaces do come in rows),
-# a word in two alphabets, and a capital after a small letter in Cyrillic.
+# What no real text has: three letters with accents in a row (dashes and hard spaces do come in
+# rows), a word in two alphabets, and a capital after a small letter in Cyrillic.
 CROWDED = re.compile(r"[\xa1-\xac\xae-\u024f]{3,}")
 MIXED = re.compile("[A-Za-z][\u0370-\u0e7f]|[\u0370-\u0e7f][A-Za-z]|[а-яё][А-ЯЁ]")
 
@@ -75,7 +75,7 @@ def _runs(text: str) -> str:
 
 @cache
 def weight(character: str) -> float:
-    """What one character says for the text being writing."""
+    """How much one character suggests that the text is real."""
     if character == "\ufffd":
         return -3.0
     if character in COMMON or "\u3041" <= character <= "\u30fa":
@@ -107,15 +107,15 @@ BOMS = (
 )
 
 
-# What a page is tried as when nothing that was said about it holds.
+# The charsets to try if no declaration fits.
 USUAL = ("GBK", "Big5", "Shift_JIS", "EUC-JP", "EUC-KR", "windows-1251", "KOI8-R", "windows-1252")
 
 JAPANESE = ("Shift_JIS", "EUC-JP", "ISO-2022-JP", "UTF-8")
 
-HEAD = 4096  # bytes in which a declaration is looked for
+HEAD = 4096  # bytes searched for a declaration
 SAMPLE = 262_144  # bytes that are scored
-SOUND = 8  # whole characters to a damaged byte that make damaged UTF-8 still UTF-8
-CERTAIN = 0.4  # a declared charset with this score is believed without a look at others
+SOUND = 8  # valid characters per damaged byte from which text counts as damaged UTF-8
+CERTAIN = 0.4  # a declared charset with this score is accepted without trying others
 DECLARED_BONUS, DETECTED_BONUS = 0.15, 0.1
 
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
@@ -167,13 +167,13 @@ def _wide(body: bytes) -> str:
 
 
 def _escaped(body: bytes) -> str:
-    """ISO-2022-JP is ASCII to look at: only its escapes tell."""
+    """ISO-2022-JP looks like ASCII except for its escapes."""
     found = b"\x1b" in body and JIS_ESCAPE.search(body) and body.isascii()
     return "ISO-2022-JP" if found else ""
 
 
 def _most_plausible(body: bytes, declared: str) -> str:
-    """The charset whose decoding looks most like writing; what was declared is asked first."""
+    """The charset whose decoding looks most like text; declared charsets come first."""
     sample = _sample(body)
     said = _best(sample, dict.fromkeys(_declared(body, declared), DECLARED_BONUS))
     if said and said[1] >= CERTAIN + DECLARED_BONUS:
@@ -187,7 +187,7 @@ def _most_plausible(body: bytes, declared: str) -> str:
 
 
 def _best(sample: bytes, proposals: dict[str, float]) -> tuple[str, float] | None:
-    """The proposal whose decoding scores highest, its bonus added; the first of equals."""
+    """The proposal whose decoding scores highest, including its bonus; ties go to the first."""
     scored = [
         (name, bonus + score(sample.decode(CODECS[name], "replace"), kana=name in JAPANESE))
         for name, bonus in proposals.items()
@@ -204,13 +204,13 @@ def _declared(body: bytes, header: str) -> list[str]:
 
 
 def _known(label: str | None) -> list[str]:
-    """The label's charset, if bytes that are no UTF-16 can be in it."""
+    """The charset of a label, unless it is UTF-16."""
     name = charset_name(label or "")
     return [name] if name and not name.startswith("UTF-16") else []
 
 
 def _sample(body: bytes) -> bytes:
-    """The part to score: from the first byte that is not ASCII on."""
+    """The part to score, starting at the first non-ASCII byte."""
     first = re.search(rb"[\x80-\xff]", body)
     start = first.start() if first else 0
     return body[start : start + SAMPLE]

@@ -1,9 +1,9 @@
-"""Keywords: the words of a page that carry its matter, in page order, with their repeats.
+"""Keywords: the content words of a page, in page order, with repeats.
 
 A word is a run of letters and digits, with hyphens and apostrophes inside it, that has at least
-one letter. Chinese is cut into words by rjieba; Japanese kana and Thai, for which there is no
-cutter here, stay in the runs that punctuation leaves. Stop words are dropped by the page's
-language, before stems are taken.
+one letter. Chinese is segmented by rjieba; Japanese kana and Thai are not segmented, so their words
+are the runs between punctuation marks. Stop words of the page's language are dropped before
+stemming.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def keyword_languages(pages: pa.RecordBatch) -> list[str]:
 
 
 def keyword_language(stated: str, script: str) -> str:
-    """The language whose stop words to drop: the script knows better than what a page states."""
+    """The language whose stop words to drop: the script is more reliable than the declaration."""
     if script in BY_SCRIPT and script not in ("Cyrl", "Arab", "Deva"):
         return BY_SCRIPT[script]
     code = stated.lower().replace("_", "-").partition("-")[0]
@@ -60,7 +60,7 @@ def keyword_language(stated: str, script: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language, none for one that has no list."""
+    """The stop words of a language; none without a list."""
     if language == "en":
         return ENGLISH
     return (
@@ -100,7 +100,7 @@ def _vocabulary(words: pa.Array, language: str, stem: bool) -> tuple[NDArray[np.
 
 
 def _stemmer(language: str) -> Stemmer.Stemmer:
-    # One a call: a stemmer keeps a cache that threads must not share.
+    # One per call: threads must not share the cache of a stemmer.
     return Stemmer.Stemmer(STEMMERS[language])
 
 

@@ -1,4 +1,4 @@
-"""The lines of pages, and which of them read as text, judged from the page alone.
+"""The lines of pages, and which of them are main text, judged from the page alone.
 
 A line is a block of the page. It is main text when it stands outside navigation, header, footer
 and aside, less than half of it is links, it is no button or label, and it is long or ends as a
@@ -32,7 +32,7 @@ class Lines:
 
     every: pa.StringArray  # the lines of all pages, one after another
     offsets: Numbers  # the first line of each page
-    numbers: Numbers  # of the lines that are meant, ascending
+    numbers: Numbers  # the indices of the selected lines, ascending
 
     @property
     def page(self) -> Numbers:
@@ -46,7 +46,7 @@ class Lines:
         return self.every.take(pa.array(self.numbers))
 
     def by_page(self, values: pa.Array) -> pa.ListArray:
-        """A value for each line, as a list a page."""
+        """A value for each line, as one list per page."""
         return list_array(values, np.searchsorted(self.numbers, self.offsets))
 
 
@@ -56,7 +56,7 @@ def page_lines(pages: pa.RecordBatch) -> pa.ListArray:
 
 
 def main_lines(pages: pa.RecordBatch) -> Lines:
-    """The lines of pages that read as text."""
+    """The main-text lines of pages."""
     lines, offsets = _split(pages)
     reads_as_text = pc.or_(
         pc.greater_equal(pc.binary_length(lines), LONG_ENOUGH),
@@ -72,7 +72,7 @@ def main_lines(pages: pa.RecordBatch) -> Lines:
 
 
 def _split(pages: pa.RecordBatch) -> tuple[pa.StringArray, Numbers]:
-    """The lines of all pages one after another, and where each page starts among them."""
+    """The lines of all pages in sequence, and where each page starts among them."""
     counts = pc.list_value_length(pages["kinds"])
     # A page without blocks has an empty text, which would split into one empty line.
     texts = pages["text"].filter(pc.greater(counts, 0))

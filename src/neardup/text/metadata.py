@@ -1,4 +1,4 @@
-"""What a page says about itself: title, language, address, time of publication.
+"""What a page states about itself: title, language, address, time of publication.
 
 The scanner notes where these are stated (`kernels.scan_meta`); this module reads them. Statements
 are checked: one that cannot be read counts as absent, and a language that the script of the text
@@ -58,10 +58,10 @@ def language_of_script(script: str) -> str:
 
 Places = Sequence[Sequence[int]]  # start and end for each kind of `scan_meta`; empty: not stated
 
-YEARS = range(1990, 2101)  # outside of these a date is a mistake, or not one of publication
-LONGEST = 4096  # bytes of a statement that are read; a title that never ends is the whole page
+YEARS = range(1990, 2101)  # a date outside this range is wrong, or not that of publication
+LONGEST = 4096  # bytes read of a statement; an unclosed title is the whole page
 
-# Where a publication time may be stated, the clearest first.
+# Where a publication time may be stated, most reliable first.
 TIME_KINDS = (
     scan_meta.PUBLISHED,
     scan_meta.LD_PUBLISHED,
@@ -70,7 +70,7 @@ TIME_KINDS = (
 )
 LANGUAGE_KINDS = (scan_meta.LANG, scan_meta.CONTENT_LANGUAGE, scan_meta.LOCALE)
 
-# Languages other than the script's own that pages in it are written in.
+# Other languages written in a script than its default.
 ALSO_WRITTEN_IN = {"Hani": {"yue", "wuu", "nan", "hak", "gan", "lzh", "cmn", "ja"}}
 ALSO_WRITTEN_IN |= {"Hebr": {"yi", "iw"}, "Grek": {"grc"}}
 
@@ -79,7 +79,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
 
 def stated(data: bytes, places: Places, kind: int) -> str:
-    """The statement of this kind in a page's UTF-8, on one line; empty without one."""
+    """The statement of this kind in a page's UTF-8, as one line; empty without one."""
     start, end = places[kind]
     if start == end:
         return ""
@@ -108,7 +108,7 @@ def _absolute(url: str) -> str:
 
 
 def language(data: bytes, places: Places, script: str) -> str:
-    """The language that the page states unless its script belies it, else that of the script."""
+    """The language that the page states, unless its script contradicts it; else the script's."""
     by_script = language_of_script(script)
     for kind in LANGUAGE_KINDS:
         tag = _language_tag(stated(data, places, kind))
@@ -119,7 +119,7 @@ def language(data: bytes, places: Places, script: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _language_tag(said: str) -> str:
-    """As BCP 47 writes it: zh-CN, zh-Hant-TW; empty when it is no language."""
+    """A language tag in the form of BCP 47 (zh-CN, zh-Hant-TW); empty if it is none."""
     match = _TAG.match(said)
     if not match:
         return ""
@@ -129,7 +129,7 @@ def _language_tag(said: str) -> str:
 
 
 def _may_be_written(tag: str, script: str, by_script: str) -> bool:
-    """Templates come with lang="en", and Chinese pages keep it."""
+    """Whether a language may use this script: Chinese pages often keep a template's lang="en"."""
     primary = tag.partition("-")[0]
     return not by_script or primary == by_script or primary in ALSO_WRITTEN_IN.get(script, ())
 

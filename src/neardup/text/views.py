@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from neardup.text.main_text import Lines, main_lines
 from neardup.text.sites import Survey, own_lines
 
-LINE_COLUMNS = ("kinds", "regions", "link_shares")  # of `schemas.PAGES`, a value a line
-VIEW_COLUMNS = ("host", "title", "text", *LINE_COLUMNS)  # what a view looks at
+LINE_COLUMNS = ("kinds", "regions", "link_shares")  # of `schemas.PAGES`: one value per line
+VIEW_COLUMNS = ("host", "title", "text", *LINE_COLUMNS)  # columns that a view needs
 
 
 class View(StrEnum):
@@ -47,7 +47,7 @@ def view_pages(pages: pa.RecordBatch, view: View, survey: Survey | None) -> pa.R
 
 
 def _keep_lines(pages: pa.RecordBatch, lines: Lines) -> pa.RecordBatch:
-    """The pages with some of their lines: the text, and the columns that run along its lines."""
+    """The pages with only some of their lines, in the text and in the columns along it."""
     columns = {name: pages[name] for name in pages.schema.names}
     columns["text"] = pc.binary_join(lines.by_page(lines.texts()), "\n")
     for name in LINE_COLUMNS:
