@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 from neardup.kernels.memory import copy_lists
 
 Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # Strings
 
@@ -115,9 +117,9 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     return batch
 
 
-def booleans(column: pa.BooleanArray | pa.ChunkedArray) -> NDArray[np.bool_]:
+def booleans(column: pa.BooleanArray | pa.ChunkedArray) -> Mask:
     """A column of truth values."""
-    values: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    values: Mask = column.to_numpy(zero_copy_only=False)
     return values
 
 

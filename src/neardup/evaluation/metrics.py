@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.arrays import Mask
 from neardup.errors import InputError
 from neardup.evaluation.sets import ClusterTruth, PairTruth, Truth
 from neardup.kernels.grouping import connected_components
@@ -168,7 +169,7 @@ def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
     }
 
 
-def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+def redraw(units: Amounts, seed: int = 0) -> Amounts:
     """Column sums of REDRAWS bootstrap samples of the units.
 
     Units with equal counts are drawn together, so the cost does not grow with the set.
@@ -176,7 +177,7 @@ def redraw(units: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
     kinds, sizes = np.unique(units, axis=0, return_counts=True)
     random = np.random.default_rng(seed)
     times = random.multinomial(len(units), sizes / len(units), REDRAWS)
-    sums: NDArray[np.float64] = times @ kinds
+    sums: Amounts = times @ kinds
     return sums
 
 
@@ -195,7 +196,7 @@ def recall_by_kind(labels: Labels) -> dict[str, float]:
     return recalls
 
 
-def _pairs_with(groups: NDArray[np.int64], of_kind: NDArray[np.bool_], *, only: bool) -> int:
+def _pairs_with(groups: Numbers, of_kind: Mask, *, only: bool) -> int:
     """Pairs within a group with at least one page of the kind; with `only`, both pages."""
     inside = np.bincount(groups[of_kind], minlength=int(groups.max(initial=0)) + 1)
     if only:
@@ -278,13 +279,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class _Judged:
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    similarity: NDArray[np.float64]
-    always: NDArray[np.bool_]  # joined at any threshold
-    by_similarity: NDArray[np.bool_]
+    left: Numbers
+    right: Numbers
+    similarity: Amounts
+    always: Mask  # joined at any threshold
+    by_similarity: Mask
 
-    def joined(self, threshold: float) -> NDArray[np.bool_]:
+    def joined(self, threshold: float) -> Mask:
         near = self.by_similarity & (self.similarity >= threshold)
         return self.always | near
 

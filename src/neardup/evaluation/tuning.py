@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.api import dedup
+from neardup.arrays import Floats, Numbers
 from neardup.config import OptionInfo, describe_options
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import Counts, count, intervals, pairwise, rates, redraw
@@ -76,7 +76,7 @@ def values_to_try(info: OptionInfo) -> list[float]:
 FOLDS = 5
 HANDFUL = 50  # with fewer labelled pairs of a kind a choice is a guess
 
-Table = NDArray[np.float64]  # settings x units x (found, said, true)
+Table = Floats  # settings x units x (found, said, true)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Choice:
     scores: dict[str, object]  # on all labels
     held_out: dict[str, object]  # chosen on four fifths, measured on the rest
     held_out_intervals: dict[str, list[float]]
-    chosen_again: NDArray[np.int64]  # the settings chosen on bootstrap samples
+    chosen_again: Numbers  # the settings chosen on bootstrap samples
     true_pairs: int
     meets_precision: bool
 
@@ -121,7 +121,7 @@ def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> C
     )
 
 
-def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
+def _best(sums: Table, precision: float | None) -> Numbers:
     """The best setting for each row of sums (settings x counts); ties go to the first.
 
     If no setting reaches the precision: the most precise one that finds anything.
@@ -134,7 +134,7 @@ def _best(sums: Table, precision: float | None) -> NDArray[np.int64]:
         finds = sums[..., 0] > 0
         value = np.where(enough, 1 + recall, np.where(finds, got, 0))
     tie = got * 1e-9  # ties go to the more precise setting, then to the first
-    best: NDArray[np.int64] = np.argmax(value + tie, axis=-1)
+    best: Numbers = np.argmax(value + tie, axis=-1)
     return best
 
 

@@ -182,8 +182,8 @@ def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -
         members = [each for each in beside if rows[each].cluster == row.cluster]
         first = firsts.get(row.cluster, row.number)
         matches.append(_match(method, row, [first, *members], edges_of[row.number]))
-    told = _answers(matches, rows, stored_features(method, session), {})
-    return {name: replace(answer, known=True) for name, answer in told.items()}
+    answers = _answers(matches, rows, stored_features(method, session), {})
+    return {name: replace(answer, known=True) for name, answer in answers.items()}
 
 
 class _Match(NamedTuple):
@@ -237,17 +237,17 @@ def _answer(
     name = cluster_name(row.cluster) if row.cluster != NONE else None
     if match.other is None:
         relation = None if row.decidable else Relation.UNDECIDED
-        why = {} if row.decidable else {"why": "too little text to tell"}
-        return Answer(row.id, False, name, None, relation, None, why)
+        reason = {} if row.decidable else {"why": "too little text to tell"}
+        return Answer(row.id, False, name, None, relation, None, reason)
     if edge is not None:
         relation, similarity = _relation_of(edge, row.number), edge.similarity
-        told = judged["evidence"] if judged is not None else evidence[edge.a, edge.b]
+        why = judged["evidence"] if judged is not None else evidence[edge.a, edge.b]
     else:
         assert judged is not None
         relation, similarity = Relation(judged["relation"]), judged["similarity"]
-        told = judged["evidence"]
+        why = judged["evidence"]
     other = rows[match.other].id
-    return Answer(row.id, match.duplicate, name, other, relation, similarity, json.loads(told))
+    return Answer(row.id, match.duplicate, name, other, relation, similarity, json.loads(why))
 
 
 def _relation_of(edge: Edge, number: int) -> Relation:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, decompress
+from neardup.arrays import FeatureRows, Mask, decompress
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
 from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
@@ -178,7 +178,7 @@ def candidates(
     )
 
 
-def _remembered(keys: Rows, arrives: NDArray[np.bool_], bounds: Bounds) -> tuple[Rows, Rows]:
+def _remembered(keys: Rows, arrives: Mask, bounds: Bounds) -> tuple[Rows, Rows]:
     """For each entry of a sorted list of keys, the first entry that is still listed under the key:
     when the page of this entry arrives, and at the end.
 
@@ -199,7 +199,7 @@ def _remembered(keys: Rows, arrives: NDArray[np.bool_], bounds: Bounds) -> tuple
     return first, last
 
 
-def _pairs(turns: Rows, arrives: NDArray[np.bool_], first: Rows) -> tuple[Rows, Rows, Rows]:
+def _pairs(turns: Rows, arrives: Mask, first: Rows) -> tuple[Rows, Rows, Rows]:
     """Each arriving page paired with the pages listed under its keys, and how many keys the two
     share.
     """

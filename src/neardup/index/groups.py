@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
+from neardup.arrays import Numbers
 from neardup.index.candidates import Bounds
 from neardup.index.components import (
     Component,
@@ -255,7 +255,7 @@ def _closest_first(edge: Edge, page: int) -> tuple[float, bool, int]:
     return -edge.closeness, edge.relation != Relation.SAME, edge.other(page)
 
 
-def _by_id(ids: Sequence[str]) -> NDArray[np.int64]:
+def _by_id(ids: Sequence[str]) -> Numbers:
     """Numbers that depend on the ids of the pages alone, not on which other pages there are."""
     hashes = [xxhash.xxh3_64_intdigest(each.encode()) >> 1 for each in ids]
     return np.array(hashes, np.int64)

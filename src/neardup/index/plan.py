@@ -39,7 +39,6 @@ from neardup.index.sites import (
 from neardup.index.state import ALIASES, StoredState, turn
 from neardup.methods.base import Assigns, Method, SurveyResults, assigner
 from neardup.methods.identical import NEITHER, verdicts_on
-from neardup.model import Relation
 from neardup.schemas import PAGES, VERDICTS
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
@@ -302,11 +301,9 @@ def _decide_in_order(method: Assigns, session: Session, plan: Plan, copies: set[
         other = _number_of(match["match"], rows[place].id, numbers, session, plan.state)
         if other is None or other == rows[place].number:
             continue
-        page, relation = rows[place].number, match["relation"]
-        a, b = min(page, other), max(page, other)
-        told = relation if a == page else str(Relation(relation).reverse)
-        plan.edges.append(Edge(a, b, told, match["similarity"]))
-        plan.evidence[a, b] = match["evidence"]
+        edge = Edge.between(rows[place].number, other, match["relation"], match["similarity"])
+        plan.edges.append(edge)
+        plan.evidence[edge.a, edge.b] = match["evidence"]
 
 
 def _number_of(

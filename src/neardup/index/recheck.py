@@ -23,7 +23,6 @@ from neardup.local.prior import Prior
 from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
 from neardup.local.work import Parts, Run
 from neardup.methods.base import Method, assigner
-from neardup.model import Relation
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
@@ -97,10 +96,8 @@ def _edges(rows: list[PageRow], judged: Judged) -> list[Edge]:
     for left, right, relation, similarity in zip(*(c.tolist() for c in columns), strict=True):
         if relation in rejected:
             continue
-        a, b = rows[left].number, rows[right].number
-        told = relation if a < b else str(Relation(relation).reverse)
         measured = None if similarity != similarity else similarity  # noqa: PLR0124 - not a number
-        edges.append(Edge(min(a, b), max(a, b), told, measured))
+        edges.append(Edge.between(rows[left].number, rows[right].number, relation, measured))
     return edges
 
 

@@ -1,6 +1,6 @@
 """Hashes of words of ASCII letters and digits, many at a time.
 
-A word is a run of bits of `text_bits`; its letters count as small ones.
+A word is a run of set bits in `text_bits`. Letters are hashed in lower case.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.jit import Bytes, borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.text_bits import (
     ALL,
     BLOCK,
@@ -23,26 +23,25 @@ from neardup.kernels.text_bits import (
 )
 from neardup.kernels.tokens import EIGHT, mixed, taken_in
 
-Bytes = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
 
-USUAL = 2 * EIGHT  # bytes that hardly a word has more of
+USUAL = 2 * EIGHT  # bytes; hardly any word is longer
 AT_ONCE = 256  # words that are hashed together
 LOWER = np.uint64(0x2020202020202020)
 
 
 @kernel
 def room_for_words() -> tuple[Offsets, Hashes]:
-    """What `hash_words` works with: a block may give as many borders as it has bytes, and borders
-    are written eight at a time."""
+    """Scratch arrays for `hash_words`: a block may yield as many borders as it has bytes, and
+    borders are written eight at a time."""
     return np.empty(2 * AT_ONCE + BLOCK + EIGHT, np.int64), np.empty((3, AT_ONCE), np.uint64)
 
 
 @borrowing_kernel
 def count_words(runs: Bits, offsets: Offsets, document: int, clean: int, counts: Offsets) -> int:
-    """Write how many words each document has from this one on; the first that is not counted:
-    it has a byte at `clean` or after it, or begins in the middle of a run."""
+    """Write the number of words of each document from this one on; returns the first document that
+    is not counted, because it reaches beyond `clean` or begins in the middle of a run."""
     begin = offsets[document]
     while document < len(counts) and offsets[document + 1] <= clean:
         first, end = offsets[document], offsets[document + 1]
@@ -68,13 +67,13 @@ def hash_words(
     contents: Hashes,
     hashes: Hashes,
 ) -> None:
-    """Write the hashes of the words of a stretch that has no other runs, many at a time."""
+    """Write the hashes of all words of data[begin:end], where every run is a word."""
     count, place, before = 0, 0, np.uint64(0)
     for block in range(begin >> SHIFT, (end >> SHIFT) + 1):
         changes, before = _changes(runs, block, begin, end, before)
         found = count + count_bits(changes)
         while changes:
-            for step in range(EIGHT):  # no branch for each; what is too much is written over
+            for step in range(EIGHT):  # branch-free; surplus entries are overwritten later
                 borders[np.uint64(count) + np.uint64(step)] = (block << SHIFT) + lowest_bit(changes)
                 changes &= changes - np.uint64(1)
             count += EIGHT
@@ -90,7 +89,7 @@ def hash_words(
 
 @borrowing_kernel
 def _hash_some(data: Bytes, borders: Offsets, contents: Hashes, hashes: Hashes) -> None:
-    """Write the hashes of words that begin and end at `borders`."""
+    """Write the hashes of the words whose starts and ends alternate in `borders`."""
     words = len(borders) // 2
     firsts, seconds, sizes = contents[0], contents[1], contents[2]
     longest = 0
@@ -101,7 +100,7 @@ def _hash_some(data: Bytes, borders: Offsets, contents: Hashes, hashes: Hashes) 
         size = borders[2 * word + 1] - begin
         sizes[word] = size
         longest = max(longest, size)
-    for word in range(words):  # the compiler makes vector operations of it
+    for word in range(words):  # compiles to vector operations
         hashes[word] = mixed(_usual_state(firsts[word], seconds[word], int(sizes[word])))
     if longest > USUAL:
         for word in range(words):
@@ -122,8 +121,8 @@ def hash_word(data: Bytes, begin: int, end: int) -> np.uint64:
 
 @inlined_kernel
 def _usual_state(first: np.uint64, second: np.uint64, size: int) -> np.uint64:
-    """The state after the first sixteen bytes of a word of `size`; no branch on its length, which
-    cannot be foretold."""
+    """The hash state after the first sixteen bytes of a word of `size` bytes. It does not branch on
+    the size, which the processor could not predict."""
     state = taken_in(np.uint64(0), first & ALL >> np.uint64(64 - 8 * min(size, EIGHT)))
     rest = min(max(size - EIGHT, 1), EIGHT)
     longer = taken_in(state, second & ALL >> np.uint64(64 - 8 * rest))
@@ -132,7 +131,7 @@ def _usual_state(first: np.uint64, second: np.uint64, size: int) -> np.uint64:
 
 @borrowing_kernel
 def _long_state(data: Bytes, begin: int, end: int, state: np.uint64) -> np.uint64:
-    """The state after all bytes of a word, from that after the first sixteen."""
+    """The hash state after all bytes of a word, given that after the first sixteen."""
     for at in range(begin + USUAL, end, EIGHT):
         rest = np.uint64(64 - 8 * min(end - at, EIGHT))
         state = taken_in(state, _lower_bytes(data, at) & ALL >> rest)
@@ -141,7 +140,7 @@ def _long_state(data: Bytes, begin: int, end: int, state: np.uint64) -> np.uint6
 
 @inlined_kernel
 def _lower_bytes(data: Bytes, at: int) -> np.uint64:
-    """Eight bytes, letters in lower case: that is one more bit, which digits have already."""
+    """Eight bytes with letters in lower case, by setting a bit that digits have anyway."""
     if at + EIGHT <= len(data):
         return eight_bytes(data, at) | LOWER
     rest = np.uint64(0)
@@ -154,8 +153,8 @@ def _lower_bytes(data: Bytes, at: int) -> np.uint64:
 def _changes(
     runs: Bits, block: int, begin: int, end: int, before: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Where in a block the runs of a document begin and end, and whether one goes on behind it.
+    """A bit for each start and end of a run in a block, and whether a run continues after it.
 
-    The bit of the byte after the document's last is in the last block."""
+    The last block includes the bit of the byte after the document."""
     word = within(runs, block, begin, end)
     return word ^ (word << np.uint64(1) | before), word >> np.uint64(LAST)

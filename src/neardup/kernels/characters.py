@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import borrowing_kernel, kernel
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
 
 NOTHING, SPACE, WORD, SINGLE, MARK = range(5)  # roles
@@ -41,7 +41,7 @@ HAN, KANA = SCRIPTS.index("Han"), SCRIPTS.index("Kana")
 
 
 @borrowing_kernel
-def class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> np.uint8:
+def class_of(code: int, index: NDArray[np.uint16], pages: Bytes) -> np.uint8:
     """The class of a code point; `index` and `pages` are `data.character_classes()`."""
     if code < 0x80:  # two returns: half again as fast as one place that both ways lead to
         return pages[code]  # type: ignore[no-any-return]
@@ -49,7 +49,7 @@ def class_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> 
 
 
 @borrowing_kernel
-def role_of(code: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]) -> int:
+def role_of(code: int, index: NDArray[np.uint16], pages: Bytes) -> int:
     """The role of a code point."""
     return int(class_of(code, index, pages)) >> 4 & 7
 
@@ -60,18 +60,13 @@ def is_digit(character: np.uint8) -> bool:
     return bool(character & (ROLE_BITS | SCRIPT_BITS) == WORD_BITS | NO_SCRIPT)
 
 
-def count_scripts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def count_scripts(data: Bytes, offsets: Numbers) -> Numbers:
     """How many letters of each script (`SCRIPTS`) each document of a UTF-8 buffer has."""
     return _count(data, offsets, *character_classes())
 
 
 @kernel
-def _count(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> NDArray[np.int64]:
+def _count(data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Bytes) -> Numbers:
     documents = len(offsets) - 1
     counts = np.zeros((documents, NO_SCRIPT + 1), np.int64)  # a column for all that is no letter
     for document in range(documents):

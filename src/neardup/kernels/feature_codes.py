@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from neardup.kernels.characters import MARK, SINGLE, SPACE, WORD, role_of
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, kernel
+from neardup.kernels.shingles import count_common
 from neardup.kernels.utf8 import code_point_at
 
 Symbols = NDArray[np.uint64]
@@ -23,9 +24,7 @@ Offsets = NDArray[np.int64]
 SYMBOL_BYTES = 8
 
 
-def paragraph_codes(
-    data: NDArray[np.uint8], offsets: Offsets, marks: int
-) -> tuple[Symbols, Symbols]:
+def paragraph_codes(data: Bytes, offsets: Offsets, marks: int) -> tuple[Symbols, Symbols]:
     """The first symbol of each paragraph, and the symbol before each of its first `marks`
     punctuation marks (a row a paragraph, zeros where there are fewer).
 
@@ -40,10 +39,10 @@ def paragraph_codes(
 
 @kernel
 def _codes(
-    data: NDArray[np.uint8],
+    data: Bytes,
     offsets: Offsets,
     index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    pages: Bytes,
     main: Symbols,
     auxiliary: Symbols,
 ) -> None:
@@ -87,9 +86,7 @@ def _codes(
 
 
 @kernel
-def _word_follows(
-    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
-) -> bool:
+def _word_follows(data: Bytes, at: int, end: int, index: NDArray[np.uint16], pages: Bytes) -> bool:
     if at >= end:
         return False
     code, _ = code_point_at(data, at, end)
@@ -97,7 +94,7 @@ def _word_follows(
 
 
 @kernel
-def _packed(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+def _packed(data: Bytes, start: int, stop: int) -> np.uint64:
     symbol = np.uint64(0)
     for step in range(SYMBOL_BYTES):
         byte = np.uint64(data[start + step]) if start + step < stop else np.uint64(0)
@@ -108,22 +105,13 @@ def _packed(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
 @kernel
 def common_symbols(
     left: Symbols, left_offsets: Offsets, right: Symbols, right_offsets: Offsets
-) -> NDArray[np.int64]:
+) -> Offsets:
     """How many symbols list r of both sides have in common, repeats counted (multisets)."""
     common = np.zeros(left_offsets.size - 1, np.int64)
     for row in range(common.size):
         ours = np.sort(left[left_offsets[row] : left_offsets[row + 1]])
         theirs = np.sort(right[right_offsets[row] : right_offsets[row + 1]])
-        a = b = 0
-        while a < ours.size and b < theirs.size:
-            if ours[a] < theirs[b]:
-                a += 1
-            elif theirs[b] < ours[a]:
-                b += 1
-            else:
-                common[row] += 1
-                a += 1
-                b += 1
+        common[row] = count_common(ours, 0, ours.size, theirs, 0, theirs.size)
     return common
 
 
@@ -136,13 +124,5 @@ def equal_lists(
     for row in range(equal.size):
         ours = left[left_offsets[row] : left_offsets[row + 1]]
         theirs = right[right_offsets[row] : right_offsets[row + 1]]
-        equal[row] = ours.size == theirs.size and _is_equal(ours, theirs) == 1
+        equal[row] = np.array_equal(ours, theirs)
     return equal
-
-
-@kernel
-def _is_equal(left: Symbols, right: Symbols) -> int:
-    for place in range(left.size):
-        if left[place] != right[place]:
-            return 0
-    return 1

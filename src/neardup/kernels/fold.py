@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.data import table
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.utf8 import code_point_at, write_code_point
 
 NEWLINE, SPACE = 10, 32
@@ -50,11 +50,11 @@ class FoldingTable(NamedTuple):
     starts: NDArray[np.int32]  # action a stands for codes[starts[a]:starts[a + 1]]
     codes: NDArray[np.int32]
     class_index: NDArray[np.uint16]
-    class_pages: NDArray[np.uint8]  # 0 begins anew, else a combining class or JOINING_STARTER
-    pair_keys: NDArray[np.int64]  # first << 21 | second, sorted
-    pair_composites: NDArray[np.int64]
-    composites: NDArray[np.int64]  # the same, sorted by composite
-    composite_keys: NDArray[np.int64]
+    class_pages: Bytes  # 0 begins anew, else a combining class or JOINING_STARTER
+    pair_keys: Numbers  # first << 21 | second, sorted
+    pair_composites: Numbers
+    composites: Numbers  # the same, sorted by composite
+    composite_keys: Numbers
 
 
 @cache
@@ -79,17 +79,13 @@ def folding_table() -> FoldingTable:
     )
 
 
-def fold(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def fold(data: Bytes, offsets: Numbers) -> tuple[Bytes, Numbers]:
     """The documents of a UTF-8 buffer, folded, as a buffer and its offsets."""
     return _fold(data, offsets, folding_table())
 
 
 @kernel
-def _fold(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], tables: FoldingTable
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _fold(data: Bytes, offsets: Numbers, tables: FoldingTable) -> tuple[Bytes, Numbers]:
     ends = np.zeros(len(offsets), np.int64)
     out = np.empty(offsets[-1] - offsets[0] + PIECE_BYTES, np.uint8)
     group = np.empty(PIECE_CODES, np.int64)  # a character and what may join it
@@ -120,16 +116,16 @@ def _fold(
 
 @kernel
 def _fold_piece(
-    data: NDArray[np.uint8],
+    data: Bytes,
     piece: tuple[int, int, int],
-    out: NDArray[np.uint8],
+    out: Bytes,
     size: int,
     line: int,
     gap: bool,
-    group: NDArray[np.int64],
+    group: Numbers,
     grouped: int,
-    scratch: NDArray[np.int64],
-    plain: NDArray[np.uint8],
+    scratch: Numbers,
+    plain: Bytes,
     tables: FoldingTable,
 ) -> tuple[int, int, int, bool, int]:
     """Fold the characters that begin in one piece; where it got to and the state to go on with.
@@ -196,7 +192,7 @@ def _fold_piece(
 
 
 @kernel
-def _write_gap(out: NDArray[np.uint8], size: int, line: int, gap: bool) -> int:
+def _write_gap(out: Bytes, size: int, line: int, gap: bool) -> int:
     """Write the space that is due, unless the line begins here; the size after it."""
     if gap and size > line:
         out[size] = SPACE
@@ -205,7 +201,7 @@ def _write_gap(out: NDArray[np.uint8], size: int, line: int, gap: bool) -> int:
 
 
 @kernel
-def _ascii_actions(tables: FoldingTable) -> NDArray[np.uint8]:
+def _ascii_actions(tables: FoldingTable) -> Bytes:
     """What each ASCII character becomes: one character, or 0 for nothing."""
     plain = np.zeros(0x80, np.uint8)
     for code in range(0x80):
@@ -218,7 +214,7 @@ def _ascii_actions(tables: FoldingTable) -> NDArray[np.uint8]:
 
 
 @kernel
-def _larger(out: NDArray[np.uint8], size: int, room: int) -> NDArray[np.uint8]:
+def _larger(out: Bytes, size: int, room: int) -> Bytes:
     larger = np.empty(max(2 * len(out), size + 2 * room), np.uint8)
     larger[:size] = out[:size]
     return larger
@@ -230,7 +226,7 @@ def _class_of(code: int, tables: FoldingTable) -> int:
 
 
 @kernel
-def _before(out: NDArray[np.uint8], size: int) -> int:
+def _before(out: Bytes, size: int) -> int:
     """Where the last character that was written begins."""
     size -= 1
     while out[size] & 0xC0 == 0x80:
@@ -240,12 +236,7 @@ def _before(out: NDArray[np.uint8], size: int) -> int:
 
 @kernel
 def _write_group(
-    out: NDArray[np.uint8],
-    size: int,
-    group: NDArray[np.int64],
-    grouped: int,
-    scratch: NDArray[np.int64],
-    tables: FoldingTable,
+    out: Bytes, size: int, group: Numbers, grouped: int, scratch: Numbers, tables: FoldingTable
 ) -> int:
     """Write a character and what may join it in normal form C; the size after it."""
     codes = scratch[: _decompose(group, grouped, scratch, tables)]
@@ -256,9 +247,7 @@ def _write_group(
 
 
 @kernel
-def _decompose(
-    group: NDArray[np.int64], grouped: int, codes: NDArray[np.int64], tables: FoldingTable
-) -> int:
+def _decompose(group: Numbers, grouped: int, codes: Numbers, tables: FoldingTable) -> int:
     """Write the canonical decompositions into `codes`; how many code points they are."""
     size = 0
     for member in range(grouped):
@@ -288,7 +277,7 @@ def _decompose(
 
 
 @kernel
-def _put_in_order(codes: NDArray[np.int64], tables: FoldingTable) -> None:
+def _put_in_order(codes: Numbers, tables: FoldingTable) -> None:
     """Canonical order: marks that follow one another sorted by class, equals as they stand."""
     before, ordered = 0, True
     for code in codes:
@@ -312,7 +301,7 @@ def _put_in_order(codes: NDArray[np.int64], tables: FoldingTable) -> None:
 
 
 @kernel
-def _compose(codes: NDArray[np.int64], tables: FoldingTable) -> int:
+def _compose(codes: Numbers, tables: FoldingTable) -> int:
     """Compose in place (the algorithm of UAX 15); how many code points are left."""
     size = 0
     starter = -1

@@ -26,7 +26,7 @@ from neardup.kernels.ascii_words import count_words, hash_word, hash_words, room
 from neardup.kernels.characters import MARK, SINGLE, WORD, role_of
 from neardup.kernels.data import character_classes
 from neardup.kernels.fold import JOINING, UNCHANGED, FoldingTable, fold, folding_table
-from neardup.kernels.jit import inlined_kernel, kernel
+from neardup.kernels.jit import Bytes, inlined_kernel, kernel
 from neardup.kernels.text_bits import (
     LAST,
     SHIFT,
@@ -40,7 +40,6 @@ from neardup.kernels.text_bits import (
 )
 from neardup.kernels.tokens import mixed, taken_in, token_hashes
 
-Bytes = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
 

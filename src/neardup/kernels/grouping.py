@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.key_order import in_order, starts_of_ranges
 
 RANGES = 256  # of rows: few, so that writing to all of them in turn stays in the cache
@@ -17,8 +17,8 @@ RANGES = 256  # of rows: few, so that writing to all of them in turn stays in th
 
 @kernel
 def pairs_within_groups(
-    rows: NDArray[np.int64], starts: NDArray[np.int64], largest: int, reach: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows: Numbers, starts: Numbers, largest: int, reach: int
+) -> tuple[Numbers, Numbers]:
     """The distinct pairs inside the groups, ascending, and in how many groups each is.
 
     Group g is rows[starts[g]:starts[g + 1]]. A group of up to `largest` rows gives all its pairs, a
@@ -53,13 +53,13 @@ def pairs_within_groups(
 
 @kernel
 def _each_pair(
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    rows: Numbers,
+    starts: Numbers,
     largest: int,
     reach: int,
     shift: int,
-    places: NDArray[np.int64],
-    pairs: NDArray[np.int64],
+    places: Numbers,
+    pairs: Numbers,
 ) -> None:
     """Write each pair at the place of its range of smaller rows, and move that place on.
 
@@ -80,10 +80,7 @@ def _each_pair(
 
 @kernel
 def among_first(
-    rows: NDArray[np.int64],
-    turns: NDArray[np.uint64],
-    counts: NDArray[np.bool_],
-    most: int,
+    rows: Numbers, turns: NDArray[np.uint64], counts: NDArray[np.bool_], most: int
 ) -> NDArray[np.bool_]:
     """Whether each entry is among the `most` entries of its row with the smallest turns.
 
@@ -113,9 +110,7 @@ def _insert(smallest: NDArray[np.uint64], turn: np.uint64) -> None:
 
 
 @kernel
-def connected_components(
-    count: int, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def connected_components(count: int, left: Numbers, right: Numbers) -> Numbers:
     """For each of `count` nodes the smallest node it is joined to by the pairs (left, right).
 
     Union-find with path halving; the smaller root wins, so the label is the smallest member

@@ -1,4 +1,7 @@
-"""How every kernel is compiled: native, cached on disk, without the interpreter lock."""
+"""How every kernel is compiled: native, cached on disk, without the interpreter lock.
+
+`Bytes` and `Numbers` are the arrays that nearly all kernels take: text, and offsets or row numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
 Function = TypeVar("Function", bound=Callable[..., object])
 
 

@@ -7,12 +7,9 @@ stands as it is, as `json.dumps(text, ensure_ascii=False)` has it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.memory import Addresses, bytes_at
-
-Bytes = NDArray[np.uint8]
 
 QUOTE, BACKSLASH, SPACE = 34, 92, 32
 LONGEST_ESCAPE = 6  # \u001f
@@ -24,9 +21,7 @@ DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8).copy()
 
 
 @kernel
-def quoted_texts(
-    addresses: Addresses, sizes: NDArray[np.int64], before: Bytes
-) -> tuple[Bytes, NDArray[np.int64]]:
+def quoted_texts(addresses: Addresses, sizes: Numbers, before: Bytes) -> tuple[Bytes, Numbers]:
     """`(data, offsets)`: each text in quotes, with `before` before it; nothing where the size is
     below 0."""
     room = 0

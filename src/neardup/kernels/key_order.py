@@ -1,9 +1,9 @@
-"""Numbers in the order of their keys, in time that grows as they do.
+"""Sorts numbers by 64-bit keys in linear time: a bucket sort in two levels.
 
-Keys are hashes for the most part, evenly spread over 64 bits: each falls into one of equal ranges.
-There are few ranges, so that writing to all of them in turn stays in the cache. A range is cut into
-small ones, about four keys to each, and these are soon in order. Where many fall into one (a key
-that many pages have, numbers that are no hashes) it is sorted as any numbers are.
+Keys are mostly hashes, evenly spread over 64 bits, so they fall evenly into ranges of equal width.
+There are few ranges, so that writing to all of them in turn stays in the cache. Each range is then
+cut into small ranges of about four keys, which insertion sort handles. A small range with many keys
+(a key shared by many pages, or numbers that are not hashes) is sorted by a general algorithm.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 
 Keys = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
 
 MOST_RANGES = 256
-A_RANGE = 4096  # keys at least, about, unless there are fewer
-A_SMALL_RANGE = 4  # keys, about
-FEW = 32  # keys that are put in order one by one
-SPARE = 4  # starts of small ranges beyond the keys in them
+A_RANGE = 4096  # approximate keys per range, at least
+A_SMALL_RANGE = 4  # approximate keys per small range
+FEW = 32  # up to so many keys insertion sort is used
+SPARE = 4  # room for starts of small ranges, in addition to one per key
 
 
 @kernel
 def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
-    """Both, by key; numbers of equal keys stay as they stand."""
+    """Keys and numbers sorted by key; the sort is stable."""
     sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
     if len(keys) <= A_RANGE:
         room = np.empty(len(keys) + SPARE, np.int64)
@@ -41,7 +40,7 @@ def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
 
 @kernel
 def no_ranges(count: int) -> Numbers:
-    """Ranges for so many keys, with nothing in them: where each starts, and the end of all."""
+    """Zeroed counters for the ranges of `count` keys, one more than there are ranges."""
     ranges = 2
     while ranges < MOST_RANGES and A_RANGE * ranges < count:
         ranges *= 2
@@ -50,7 +49,7 @@ def no_ranges(count: int) -> Numbers:
 
 @kernel
 def _bits(ranges: int) -> np.uint64:
-    """How many of a key's highest bits tell its range; there are as many as a power of two."""
+    """How many of the highest bits of a key select its range; `ranges` is a power of two."""
     bits = 0
     while 1 << bits < ranges:
         bits += 1
@@ -59,7 +58,7 @@ def _bits(ranges: int) -> np.uint64:
 
 @kernel
 def count_in_ranges(keys: Keys, starts: Numbers) -> None:
-    """Count keys, each at the start of the range after its own."""
+    """Count the keys of each range, in the counter after its own."""
     shift = np.uint64(64) - _bits(len(starts) - 1)
     for key in keys:
         starts[(key >> shift) + np.uint64(1)] += 1
@@ -67,7 +66,7 @@ def count_in_ranges(keys: Keys, starts: Numbers) -> None:
 
 @kernel
 def starts_of_ranges(starts: Numbers) -> Numbers:
-    """Make starts of the counts; a copy of them, for `put_in_ranges` to change."""
+    """Turn counts into starts, in place; returns a copy for `put_in_ranges` to advance."""
     for number in range(len(starts) - 1):
         starts[number + 1] += starts[number]
     return starts.copy()
@@ -77,7 +76,7 @@ def starts_of_ranges(starts: Numbers) -> Numbers:
 def put_in_ranges(
     keys: Keys, numbers: Numbers, places: Numbers, all_keys: Keys, all_numbers: Numbers
 ) -> None:
-    """Write keys and numbers behind those that are in their ranges already."""
+    """Append keys and numbers to their ranges; `places` are the next free positions."""
     shift = np.uint64(64) - _bits(len(places) - 1)
     for at in range(len(keys)):
         place = places[keys[at] >> shift]
@@ -88,7 +87,7 @@ def put_in_ranges(
 
 @kernel
 def order_in_ranges(starts: Numbers, keys: Keys, numbers: Numbers) -> None:
-    """Put each range in order."""
+    """Sort each range."""
     most = 0
     for number in range(len(starts) - 1):
         most = max(most, starts[number + 1] - starts[number])
@@ -118,12 +117,12 @@ def _put_in_small_ranges(
     all_keys: Keys,
     all_numbers: Numbers,
 ) -> None:
-    """Write the keys of one range, which have their `known` highest bits in common, in order."""
+    """Sort one range, whose keys agree in their `known` highest bits, into the output arrays."""
     ranges = 2
     while A_SMALL_RANGE * ranges < len(keys):
         ranges *= 2
     shift = np.uint64(64) - _bits(ranges)
-    # Where the next key of a range goes stands one place after its start, which it ends up as.
+    # starts[r + 1] is where the next key of range r goes, and finally where range r + 1 starts.
     starts = starts[: ranges + 2]
     starts[:] = 0
     for key in keys:
@@ -159,7 +158,7 @@ def _put_in_order(keys: Keys, numbers: Numbers) -> None:
 
 @kernel
 def _sort(rows: Numbers) -> None:
-    """In place; few rows, as most keys have, one by one."""
+    """Sort in place; the few rows of most keys by insertion sort."""
     if len(rows) > FEW:
         rows[:] = np.sort(rows)
         return
@@ -173,7 +172,7 @@ def _sort(rows: Numbers) -> None:
 
 @kernel
 def in_order(numbers: Numbers) -> Numbers:
-    """Numbers from 0 on, sorted: soon, where those of the highest bits are evenly spread."""
+    """Sorted non-negative numbers; fast if their highest bits are evenly spread."""
     shift, highest = 0, 0
     for number in numbers:
         highest = max(highest, number)
@@ -194,9 +193,9 @@ def in_order(numbers: Numbers) -> Numbers:
 
 @kernel
 def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
-    """Each key once, in order, with the sum of its counts; the keys given are in order.
+    """The distinct keys with the sums of their counts; `keys` must be sorted.
 
-    What is given is written over: the answer stands in it.
+    Both arrays are overwritten; the result is a view of them.
     """
     found = 0
     for at in range(len(keys)):
@@ -212,8 +211,8 @@ def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
 
 @kernel
 def shared_keys(keys: Keys, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """`(rows, starts)`: the rows of each key that several have, in order, and where each key's rows
-    start, with the end of all as the last; the keys given are in order."""
+    """`(rows, starts)`: the sorted rows of each key that several rows share, and where the rows of
+    each such key start, followed by the end; `keys` must be sorted."""
     shared = np.empty_like(rows)
     starts = np.zeros(len(keys) // 2 + 1, np.int64)
     filled, groups, first = 0, 0, 0

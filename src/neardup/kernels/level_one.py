@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.memory import doubled
 
 MOST = 65_536  # pairs that there is room for at first
@@ -20,13 +20,13 @@ def level_one_pairs(
     counts: NDArray[np.int32],
     limits: NDArray[np.float64],
     words: NDArray[np.uint64],
-    frequencies: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    frequencies: Numbers,
+    offsets: Numbers,
     share: float,
     score: int,
     first: int,
     last: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Numbers, Numbers]:
     """The pairs (i, j), first <= i < last, i < j, that reach `score`.
 
     Page p has the counts `counts[p]` and the keywords `words[offsets[p]:offsets[p + 1]]`, which
@@ -52,11 +52,7 @@ def level_one_pairs(
 
 @kernel
 def keyword_shares(
-    words: NDArray[np.uint64],
-    frequencies: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    words: NDArray[np.uint64], frequencies: Numbers, offsets: Numbers, left: Numbers, right: Numbers
 ) -> NDArray[np.float64]:
     """`keyword_share` of each pair of pages."""
     shares = np.empty(left.size, np.float64)
@@ -67,11 +63,7 @@ def keyword_shares(
 
 @kernel
 def keyword_share(
-    words: NDArray[np.uint64],
-    frequencies: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    one: int,
-    other: int,
+    words: NDArray[np.uint64], frequencies: Numbers, offsets: Numbers, one: int, other: int
 ) -> float:
     """Occurrences, in both pages, of words that both have, over all occurrences; 0 without any.
 

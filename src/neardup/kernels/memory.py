@@ -15,10 +15,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, kernel
 
 Addresses = NDArray[np.uint64]
-Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int32]
 
 array_at: Any = numba.carray  # type: ignore[attr-defined]

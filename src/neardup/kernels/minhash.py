@@ -1,14 +1,14 @@
-"""Min-wise samples of a set: two sets agree in a sample with the chance of their resemblance.
+"""Min-wise samples: two sets agree in a sample with a probability equal to their resemblance.
 
 Resemblance is |A n B| / |A u B| (Broder 1997). Two ways to take the samples:
 
-* `one_permutation`: every value falls into one bin, each bin keeps its smallest, and an empty bin
-  borrows from a full one that its own sequence of places finds (optimal densification, Shrivastava
-  2017). A value costs one step, whatever the number of samples.
-* `permutations`: as in the paper, every sample has a permutation of its own (`a x + b` over 64
-  bits, a odd) and keeps the smallest value under it. A value costs a step a sample.
+* `one_permutation`: every value falls into one bin, each bin keeps its smallest value, and an empty
+  bin copies a full one, found by a pseudo-random sequence of its own (optimal densification,
+  Shrivastava 2017). A value costs one step, whatever the number of samples.
+* `permutations`: as in the paper, every sample has its own permutation (`a x + b` over 64 bits, a
+  odd) and keeps the smallest value under it. A value costs one step per sample.
 
-Values must be spread over all their bits, as `shingles.mix` gives them; repeats change nothing.
+Values must be uniformly distributed, as `shingles.mix` makes them; repeats have no effect.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 EMPTY = np.uint32(0xFFFFFFFF)  # never a sample
@@ -29,9 +29,9 @@ GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 def one_permutation(
     values: Hashes | NDArray[np.uint32], offsets: Offsets, bins: int
 ) -> NDArray[np.uint32]:
-    """A row of `bins` samples a document; all `EMPTY` for a document without values.
+    """A row of `bins` samples per document; all `EMPTY` for a document without values.
 
-    Of values of 64 bits the high half counts; they may be spread over 32 bits as well.
+    Of 64-bit values the high half is used; 32-bit values are used as they are.
     """
     if values.dtype == np.uint64:
         values = values >> HALF
@@ -53,8 +53,8 @@ def _one_permutation(values: NDArray[np.uint32], offsets: Offsets, bins: int) ->
 
 
 @kernel
-def _densify(row: NDArray[np.uint32], borrowed_from: NDArray[np.int64]) -> None:
-    """Fill each empty bin from a full one. At least one bin is full, so every search ends."""
+def _densify(row: NDArray[np.uint32], borrowed_from: Numbers) -> None:
+    """Fill each empty bin from a full one. At least one bin is full, so every search terminates."""
     for at in range(row.size):
         borrowed_from[at] = at
         attempt = 0
@@ -62,13 +62,13 @@ def _densify(row: NDArray[np.uint32], borrowed_from: NDArray[np.int64]) -> None:
             attempt += 1
             number = mix(np.uint64(at) * BASE + np.uint64(attempt))
             borrowed_from[at] = np.int64(((number >> HALF) * np.uint64(row.size)) >> HALF)
-    for at in range(row.size):  # full bins stay as they are, so the order does not matter
+    for at in range(row.size):  # full bins do not change, so the order does not matter
         row[at] = row[borrowed_from[at]]
 
 
 @kernel
 def permutations(values: Hashes, offsets: Offsets, count: int) -> NDArray[np.uint32]:
-    """A row of `count` samples a document; all `EMPTY` for a document without values."""
+    """A row of `count` samples per document; all `EMPTY` for a document without values."""
     samples = np.full((offsets.size - 1, count), EMPTY, np.uint32)
     factors = np.empty(count, np.uint64)
     summands = np.empty(count, np.uint64)
@@ -91,7 +91,7 @@ def permutations(values: Hashes, offsets: Offsets, count: int) -> NDArray[np.uin
 
 @kernel
 def agreements(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> Offsets:
-    """In how many samples the rows of each pair agree; empty samples never do."""
+    """The number of samples in which the rows of each pair agree; empty samples never agree."""
     counts = np.zeros(left.shape[0], np.int64)
     for row in range(left.shape[0]):
         for at in range(left.shape[1]):
@@ -101,9 +101,9 @@ def agreements(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> Offsets:
 
 @kernel
 def group_hashes(samples: NDArray[np.uint32], size: int) -> Hashes:
-    """A number for each run of `size` samples of a row (a band, a super shingle).
+    """A hash for each run of `size` samples of a row (a band, a super shingle).
 
-    Runs at different places never share a number by being equal; samples left over are not used.
+    The hash depends on the position of the run; samples left over at the end are not used.
     """
     groups = samples.shape[1] // size
     hashes = np.empty((samples.shape[0], groups), np.uint64)

@@ -24,22 +24,22 @@ from neardup.kernels.characters import (
     role_of,
 )
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.sentences import CLOSING, STRONG, WEAK, is_among, sentence_spans
 from neardup.kernels.utf8 import code_point_at
 
 FULL_STOPS = (0x3002, 0xFF61)
 RUN = 4  # characters that stand for a word where there are no spaces
 
-Spans = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+Spans = tuple[Numbers, Numbers, Numbers]
 
 
-def han_before_stops(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Spans:
+def han_before_stops(data: Bytes, offsets: Numbers) -> Spans:
     """`(starts, ends, document_offsets)` of the Han characters before full stops."""
     return _han_before_stops(data, offsets, *character_classes())
 
 
-def last_words(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Spans:
+def last_words(data: Bytes, offsets: Numbers) -> Spans:
     """`(starts, ends, document_offsets)` of the last words of sentences."""
     starts, ends, places = sentence_spans(data, offsets)
     return _last_words(data, starts, ends, places, *character_classes())
@@ -47,11 +47,8 @@ def last_words(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Spans:
 
 @kernel
 def _han_before_stops(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Bytes
+) -> tuple[Numbers, Numbers, Numbers]:
     # A full stop has three bytes, so there are no more of them than a third of the bytes.
     room = (offsets[-1] - offsets[0]) // 3 + 1
     starts = np.empty(room, np.int64)
@@ -81,13 +78,13 @@ def _han_before_stops(
 
 @kernel
 def _last_words(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    places: NDArray[np.int64],
+    data: Bytes,
+    starts: Numbers,
+    ends: Numbers,
+    places: Numbers,
     index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    pages: Bytes,
+) -> tuple[Numbers, Numbers, Numbers]:
     # No more words than sentences.
     firsts = np.empty(len(starts), np.int64)
     lasts = np.empty(len(starts), np.int64)
@@ -109,11 +106,7 @@ def _last_words(
 
 @kernel
 def _before_punctuation(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    data: Bytes, begin: int, end: int, index: NDArray[np.uint16], pages: Bytes
 ) -> int:
     """Where the punctuation at the end of a sentence begins; -1 when no terminator is in it."""
     ended = False
@@ -132,13 +125,7 @@ def _before_punctuation(
 
 
 @kernel
-def _word_start(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> int:
+def _word_start(data: Bytes, begin: int, end: int, index: NDArray[np.uint16], pages: Bytes) -> int:
     """Where the word that ends at `end` begins."""
     at = end
     singles = 0
@@ -159,7 +146,7 @@ def _word_start(
 
 
 @kernel
-def _character_start(data: NDArray[np.uint8], begin: int, end: int) -> int:
+def _character_start(data: Bytes, begin: int, end: int) -> int:
     at = end - 1
     while at > begin and data[at] & 0xC0 == 0x80:
         at -= 1

@@ -35,18 +35,18 @@ from neardup.kernels.characters import (
     is_digit,
 )
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import borrowing_kernel, kernel
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
 
 LONGEST = 7  # letters of an abbreviation; as many as a packed word has room for
 
 
-def packed_words(words: str) -> NDArray[np.int64]:
+def packed_words(words: str) -> Numbers:
     """Lower-case ASCII words as numbers, the last letter in the lowest byte."""
     return np.array([int.from_bytes(word.encode(), "big") for word in words.split()], np.int64)
 
 
-def code_points(characters: str) -> NDArray[np.int64]:
+def code_points(characters: str) -> Numbers:
     """The code points of some characters."""
     return np.array([ord(character) for character in characters], np.int64)
 
@@ -73,14 +73,12 @@ FULL_WIDTH_STOP, ELLIPSIS = ord("．"), ord("…")
 BEFORE_SPACE, ALWAYS = 1, 2
 
 
-def count_sentences(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+def count_sentences(data: Bytes, offsets: Numbers) -> NDArray[np.int32]:
     """How many sentences each document of a UTF-8 buffer has."""
     return _count(data, offsets, *character_classes())
 
 
-def sentence_spans(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def sentence_spans(data: Bytes, offsets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """`(starts, ends, document_offsets)`: where sentences are in `data`, without the white space
     around them; those of document d are at `document_offsets[d]:document_offsets[d + 1]`."""
     counts = count_sentences(data, offsets)
@@ -92,10 +90,7 @@ def sentence_spans(
 
 @kernel
 def _count(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Bytes
 ) -> NDArray[np.int32]:
     nowhere = np.empty(0, np.int64)
     counts = np.zeros(len(offsets) - 1, np.int32)
@@ -107,12 +102,8 @@ def _count(
 
 @kernel
 def _spans(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    places: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    data: Bytes, offsets: Numbers, places: Numbers, index: NDArray[np.uint16], pages: Bytes
+) -> tuple[Numbers, Numbers]:
     # `_scan` finds the same sentences again, so `places` says exactly how much room it needs.
     starts = np.empty(places[-1], np.int64)
     ends = np.empty(places[-1], np.int64)
@@ -124,13 +115,13 @@ def _spans(
 
 @borrowing_kernel
 def _scan(
-    data: NDArray[np.uint8],
+    data: Bytes,
     begin: int,
     end: int,
     index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    pages: Bytes,
+    starts: Numbers,
+    ends: Numbers,
     place: int,
 ) -> int:
     """Count the sentences of one document; write their spans from `place` on if there is room.
@@ -194,7 +185,7 @@ def _scan(
 
 @borrowing_kernel
 def _take_terminator(
-    data: NDArray[np.uint8],
+    data: Bytes,
     code: int,
     strength: int,
     start: int,
@@ -202,7 +193,7 @@ def _take_terminator(
     end: int,
     letters: bool,
     index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    pages: Bytes,
 ) -> tuple[int, bool]:
     """The place after a terminator that ends at `at` and what closes behind it, and whether the
     sentence that started at `start` ends there."""
@@ -229,7 +220,7 @@ def _strength(code: int, before: np.uint8) -> int:
 
 
 @borrowing_kernel
-def is_among(code: int, codes: NDArray[np.int64]) -> bool:
+def is_among(code: int, codes: Numbers) -> bool:
     """Whether a number is one of a few."""
     for each in codes:
         if each == code:
@@ -238,7 +229,7 @@ def is_among(code: int, codes: NDArray[np.int64]) -> bool:
 
 
 @borrowing_kernel
-def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool]:
+def _take_closing(data: Bytes, at: int, end: int) -> tuple[int, bool]:
     """Past the terminators and closing quotes from `at` on; whether one of them ends always."""
     strong = False
     while at < end:
@@ -253,12 +244,7 @@ def _take_closing(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, bool
 
 @borrowing_kernel
 def _may_end(
-    data: NDArray[np.uint8],
-    terminator: int,
-    at: int,
-    end: int,
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    data: Bytes, terminator: int, at: int, end: int, index: NDArray[np.uint16], pages: Bytes
 ) -> bool:
     """Whether what follows a weak terminator lets the sentence end."""
     spaced = False
@@ -281,12 +267,7 @@ def _may_end(
 
 @borrowing_kernel
 def _is_inner_stop(
-    data: NDArray[np.uint8],
-    begin: int,
-    stop: int,
-    end: int,
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    data: Bytes, begin: int, stop: int, end: int, index: NDArray[np.uint16], pages: Bytes
 ) -> bool:
     """Whether the full stop at `stop` belongs to an initial or an abbreviation.
 
@@ -324,9 +305,7 @@ def _is_inner_stop(
 
 
 @borrowing_kernel
-def _digit_follows(
-    data: NDArray[np.uint8], at: int, end: int, index: NDArray[np.uint16], pages: NDArray[np.uint8]
-) -> bool:
+def _digit_follows(data: Bytes, at: int, end: int, index: NDArray[np.uint16], pages: Bytes) -> bool:
     while at < end:
         code, size = code_point_at(data, at, end)
         kind = class_of(code, index, pages)

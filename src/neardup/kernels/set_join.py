@@ -21,16 +21,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.memory import doubled
 
 Values = NDArray[np.uint64]
-Offsets = NDArray[np.int64]
 
 SLACK = 1e-9  # of the bounds, so that rounding never drops a pair that is just at the threshold
 
 
-def candidate_pairs(values: Values, offsets: Offsets, threshold: float) -> tuple[Offsets, Offsets]:
+def candidate_pairs(values: Values, offsets: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
     """Pairs of rows, each once, (smaller, larger) and in order, that may reach `threshold`.
 
     The values of a row are a set. An empty set is in no pair.
@@ -53,8 +52,8 @@ def prefix_length(size: int, threshold: float) -> int:
 
 @kernel
 def prefixes(
-    values: Values, offsets: Offsets, wanted: NDArray[np.bool_], threshold: float
-) -> tuple[Offsets, Values]:
+    values: Values, offsets: Numbers, wanted: NDArray[np.bool_], threshold: float
+) -> tuple[Numbers, Values]:
     """Rows and values of the prefix of each wanted set, in the order of the values themselves.
 
     For sets that come sorted. Sets that reach the threshold have one of these in common.
@@ -73,8 +72,8 @@ def prefixes(
 
 @kernel
 def _join(
-    ranks: Offsets, offsets: Offsets, by_size: Offsets, distinct: int, threshold: float
-) -> tuple[Offsets, Offsets]:
+    ranks: Numbers, offsets: Numbers, by_size: Numbers, distinct: int, threshold: float
+) -> tuple[Numbers, Numbers]:
     """Take the sets from small to large; look each one's prefix up in the sets before it.
 
     The index is a list of holders per value. Its room is counted first, so the lists stand one
@@ -135,8 +134,8 @@ def least_common(size: int, share: float) -> int:
 
 @kernel
 def overlap_join(
-    members: NDArray[np.int64], offsets: NDArray[np.int64], alpha: float, beta: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    members: Numbers, offsets: Numbers, alpha: float, beta: float
+) -> tuple[Numbers, Numbers]:
     """Pairs of records (smaller row, larger row) that have enough members in common.
 
     A record looks up a longer prefix than it leaves in the index. Those before it are smaller, so
@@ -184,8 +183,8 @@ def overlap_join(
 
 @kernel
 def _room_for_postings(
-    members: NDArray[np.int64], offsets: NDArray[np.int64], share: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    members: Numbers, offsets: Numbers, share: float
+) -> tuple[Numbers, Numbers, Numbers]:
     """Where the list of each member begins, once to be moved on and once to be filled, and the room
     for all lists."""
     highest = np.int64(-1)
@@ -202,14 +201,12 @@ def _room_for_postings(
 
 
 @kernel
-def _size(offsets: NDArray[np.int64], record: int) -> int:
+def _size(offsets: Numbers, record: int) -> int:
     return int(offsets[record + 1] - offsets[record])
 
 
 @kernel
-def _have_in_common(
-    members: NDArray[np.int64], offsets: NDArray[np.int64], one: int, two: int, least: int
-) -> bool:
+def _have_in_common(members: Numbers, offsets: Numbers, one: int, two: int, least: int) -> bool:
     i, i_end = offsets[one], offsets[one + 1]
     j, j_end = offsets[two], offsets[two + 1]
     common = 0

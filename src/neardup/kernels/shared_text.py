@@ -1,10 +1,10 @@
-"""How much of two own texts is shared: exact, token by token.
+"""How much text two pages share, exactly, token by token.
 
-A token is shared when it stands in a shingle that the other page has too. What a page shares is the
-weight of its shared tokens.
+A token is shared if it is in a shingle that the other page has too. A page shares the weight of its
+shared tokens.
 
-Pages are read where they stand (`kernels.memory`): a row of `batches` has the addresses of the
-columns of one batch, in the order of `COLUMNS`, and a page is a row of a batch.
+Pages are read in place (`kernels.memory`): a row of `batches` has the addresses of the columns of
+one batch, in the order of `COLUMNS`, and a page is a row of a batch.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from neardup.kernels.shingles import Offsets
 Shingles = NDArray[np.uint32]
 Places = NDArray[np.uint32]
 Tags = NDArray[np.uint16]
-Table = tuple[Tags, Places]  # of each slot a tag, 0 for none, and where its shingle stands
+Table = tuple[Tags, Places]  # per slot a tag (0: free) and the position of its shingle
 Flags = NDArray[np.uint8]
 Weights = NDArray[np.float64]
 
-# What a page is told by: its shingles, its runs (a run is a kept line: so many tokens of so many
-# units and such a weight each, and another one beside pages of its host), and the numbers of its
-# sample lines among its runs.
+# The columns of a page: its shingles; its runs, which are the kept lines (number of tokens, units
+# per token, weight per token, and the weight in pairs of one host); and which runs are sample
+# lines.
 COLUMNS = ("shingles", "run_tokens", "run_units", "run_weights", "sister_weights", "samples")
 SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SISTER_WEIGHTS, SAMPLES = range(
     0, 2 * len(COLUMNS), 2
 )
 
 NONE = -1
-MOSTLY, HARDLY = 0.8, 0.2  # the shares of a line that make it an example of shared text, or not
+MOSTLY, HARDLY = 0.8, 0.2  # a line with a share from the first, or up to the second, is an example
 STRIDE = 16
-ROOM = 1024  # tokens that there is room for at first
-ROOMY, FULLER = 8, 2  # slots of a table for each shingle in it, at least
-A_CACHE = 1 << 17  # slots: more than that only for shingles that need them
-A_LINE = 64  # bytes that are read from memory at once
-AHEAD = 8  # such lines of the next page's shingles that are asked for; the machine guesses the rest
+ROOM = 1024  # initial room, in tokens
+ROOMY, FULLER = 8, 2  # slots per shingle: usually, and in a table beyond the cache
+A_CACHE = 1 << 17  # slots that fit the cache
+A_LINE = 64  # bytes of a cache line
+AHEAD = 8  # lines of the next page to prefetch; the hardware prefetches the rest
 
 
 @kernel
@@ -59,12 +59,11 @@ def shared_weights(
     sisters: NDArray[np.bool_],
     size: int,
 ) -> tuple[Weights, Offsets, Offsets]:
-    """For each pair, of its left page and of its right one: the weight of the tokens that the other
-    page has too, the number of the first sample line that is mostly shared, and of the first that
-    hardly is.
+    """For both pages of each pair: the weight of the tokens that the other page shares, the number
+    of the first sample line that is mostly shared, and of the first that hardly is.
 
-    Shingles begin at the first tokens and reach over `size` units. `sisters` are pairs of one host.
-    Pairs come by their left page for the most part: its table is made once for all of them.
+    A shingle starts at each token and spans `size` units. `sisters` marks pairs of one host. Pairs
+    with the same left page usually follow each other; its table is built once for them.
     """
     pairs = len(left_row)
     shared = np.zeros((pairs, 2))
@@ -120,9 +119,9 @@ def shared_weights(
 
 @kernel
 def _room_for(most: int, size: int) -> tuple[Flags, Table, Places]:
-    """Flags for the tokens of two pages and one more, and a table, for pages of `most` shingles.
+    """Flags for the tokens of two pages, one scratch row, and a table, for up to `most` shingles.
 
-    A page has fewer than `size` tokens more than shingles, and flags have `size` spare places on
+    A page has fewer than `size` more tokens than shingles, and flags have a margin of `size` on
     either side.
     """
     flags = np.empty((3, most + 3 * size), np.uint8)
@@ -133,7 +132,7 @@ def _room_for(most: int, size: int) -> tuple[Flags, Table, Places]:
 
 @kernel
 def _list_at(batch: Addresses, column: int, row: int, width: int) -> tuple[np.uint64, int]:
-    """Where a list of a column starts that has values of `width` bytes, and how many it has."""
+    """The address and length of a list in a column of values of `width` bytes."""
     starts = places_at(batch[column], row + 2)
     first = np.uint64(width) * np.uint64(starts[row])
     return batch[column + 1] + first, int(starts[row + 1] - starts[row])
@@ -156,14 +155,14 @@ def _floats(batch: Addresses, column: int, row: int) -> NDArray[np.float32]:
 
 @kernel
 def _ask_for_starts(batch: Addresses, row: int) -> None:
-    """Ask for the places where the lists of a page start: they are read for the pair after next."""
+    """Prefetch the offsets of the lists of a page, two pairs ahead."""
     for column in (SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAMPLES):
         prefetch(batch[column] + np.uint64(4) * np.uint64(row))
 
 
 @kernel
 def _ask_for_lists(batch: Addresses, row: int) -> None:
-    """Ask for the lists of a page: they are read for the next pair."""
+    """Prefetch the lists of a page, one pair ahead."""
     shingles, count = _list_at(batch, SHINGLES, row, 4)
     for line in range(min(4 * count // A_LINE + 1, AHEAD)):
         prefetch(shingles + np.uint64(A_LINE * line))
@@ -181,11 +180,11 @@ def _flag_common(
     table: Table,
     repeats: Places,
 ) -> None:
-    """Flag the shingles of each page that the other has too; no flag is set before.
+    """Flag the shingles of each page that the other has too; all flags are 0 before.
 
-    The own page's are in the table with their places, and `repeats` are those that it has before.
-    Copies have their shingles in the same order for the most part, so from one that is found on
-    they are compared as they stand.
+    The table holds the first position of each own shingle; `repeats` are the other positions.
+    Copies mostly have their shingles in the same order, so after a match the following shingles are
+    compared directly.
     """
     tags, places = _part_for(own, table)
     at = 0
@@ -208,14 +207,14 @@ def _flag_common(
 
 @kernel
 def _part_for(shingles: Shingles, table: Table) -> Table:
-    """As much of the table as these shingles need."""
+    """The part of the table that these shingles need."""
     slots = _slots_for(len(shingles))
     return table[0][:slots], table[1][:slots]
 
 
 @kernel
 def _slots_for(shingles: int) -> int:
-    """The size of a table for so many shingles: a power of two."""
+    """The size of a table for this many shingles, a power of two."""
     wanted = max(min(ROOMY * shingles, A_CACHE), FULLER * shingles)
     slots = 16
     while slots < wanted:
@@ -225,7 +224,7 @@ def _slots_for(shingles: int) -> int:
 
 @kernel
 def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
-    """Put the first place of each shingle into the table; how many were there already."""
+    """Enter the first position of each shingle; returns the number of repeats."""
     tags, places = _part_for(shingles, table)
     tags[:] = 0
     repeated = 0
@@ -242,12 +241,12 @@ def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
 
 @kernel
 def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
-    """How many shingles from the two places on are the same."""
+    """How many shingles are equal from these two positions on."""
     run, most = 0, min(len(own) - at, len(others) - expected)
     while run + STRIDE <= most:
         differing = np.uint32(0)
         one, two = np.uint64(at + run), np.uint64(expected + run)
-        for step in range(STRIDE):  # the compiler makes one vector operation of it
+        for step in range(STRIDE):  # compiles to one vector operation
             differing |= own[one + np.uint64(step)] ^ others[two + np.uint64(step)]
         if differing:
             break
@@ -259,16 +258,16 @@ def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
 
 @kernel
 def _tag(shingle: np.uint32) -> np.uint16:
-    """Half of a shingle, never 0; the other half chooses its slot."""
+    """Half of a shingle, never 0; the other half selects its slot."""
     return np.uint16(shingle >> np.uint32(16)) | np.uint16(1)
 
 
 @kernel
 def _slot(tags: Tags, places: Places, shingles: Shingles, shingle: np.uint32) -> int:
-    """Where the shingle is in an open-addressed set, or the free slot where it belongs.
+    """The slot of a shingle in an open-addressed hash table, or the free slot where it belongs.
 
-    The set has tags, which are soon wiped out, and where to find the shingles. Shingles are odd;
-    their other bits are as good as random.
+    Slots hold tags, which are quick to clear, and the positions of the shingles. Shingles are odd
+    numbers whose other bits are effectively random.
     """
     last = np.uint32(len(tags) - 1)
     at = (shingle >> np.uint32(1)) & last
@@ -287,8 +286,8 @@ def _count_covered(
     covered: Flags,
     counts: Shingles,
 ) -> None:
-    """How many tokens of each run stand in a flagged shingle; there are `size` zeros before the
-    flags, and zeros after them."""
+    """How many tokens of each run are in a flagged shingle; `size` zeros precede the flags, and
+    zeros follow them."""
     uniform = True
     for run in range(1, len(run_units)):
         uniform &= run_units[run] == run_units[0]
@@ -318,8 +317,8 @@ def _count_covered(
 def _count_step_by_step(
     flags: Flags, run_tokens: Shingles, run_units: Flags, size: int, counts: Shingles
 ) -> None:
-    """The same where the runs are written in words here and in characters there."""
-    ahead, left = 0, int(run_tokens[0])  # the run that the shingle ends in, what is left of it
+    """The same for runs with different units: words in some, characters in others."""
+    ahead, left = 0, int(run_tokens[0])  # the run where the shingle ends, and its remaining tokens
     units, end, until, token = 0, 0, 0, 0
     for run in range(len(run_tokens)):
         counts[run] = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, kernel
 
 Hashes = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
@@ -18,7 +18,7 @@ BASE = np.uint64(0x9E3779B97F4A7C15)
 FIRST_MIX = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_MIX = np.uint64(0x94D049BB133111EB)
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-CONTENT, SKIPPED, ANTECEDENT = 0, 1, 2  # what a token is to a spot signature
+CONTENT, SKIPPED, ANTECEDENT = 0, 1, 2  # the role of a token in spot signatures
 
 
 @kernel
@@ -40,7 +40,7 @@ def mix_all(values: Hashes | NDArray[np.uint32]) -> Hashes:
 
 @kernel
 def document_hashes(tokens: Hashes, offsets: Offsets) -> Hashes:
-    """One number for all tokens of a document in their order; 0 for a document without any."""
+    """One number for the token sequence of a document; 0 for a document without tokens."""
     hashes = np.zeros(offsets.size - 1, np.uint64)
     for document in range(hashes.size):
         begin, end = offsets[document], offsets[document + 1]
@@ -54,7 +54,7 @@ def document_hashes(tokens: Hashes, offsets: Offsets) -> Hashes:
 
 @kernel
 def shingle_offsets(offsets: Offsets, size: int) -> Offsets:
-    """Where the shingles of each document begin when each has `size` tokens."""
+    """Where the shingles of `size` tokens of each document begin."""
     places = np.zeros(offsets.size, np.int64)
     for document in range(offsets.size - 1):
         tokens = offsets[document + 1] - offsets[document]
@@ -73,7 +73,7 @@ def shingle_hashes(tokens: Hashes, offsets: Offsets, size: int) -> tuple[Hashes,
     """
     places = shingle_offsets(offsets, size)
     hashes = np.empty(places[-1], np.uint64)
-    leaving = np.uint64(1)  # the power of BASE at which a token leaves the run
+    leaving = np.uint64(1)  # the factor of the token that leaves the run
     for _ in range(size):
         leaving *= BASE
     for document in range(offsets.size - 1):
@@ -148,9 +148,10 @@ def common_counts(
 
 @kernel
 def count_common(one: Hashes, i: int, i_end: int, two: Hashes, j: int, j_end: int) -> int:
-    """How many values `one[i:i_end]` and `two[j:j_end]` have in common, sorted and each once.
+    """How many values `one[i:i_end]` and `two[j:j_end]`, both sorted, have in common (repeats count
+    as often as both have them).
 
-    A merge without branches: the side with the smaller value moves on, on a match both do.
+    A merge without branches: the side with the smaller value advances; on a match both do.
     """
     common = 0
     while i < i_end and j < j_end:
@@ -163,11 +164,7 @@ def count_common(one: Hashes, i: int, i_end: int, two: Hashes, j: int, j_end: in
 
 @kernel
 def spot_signatures(
-    tokens: Hashes,
-    offsets: Offsets,
-    roles: NDArray[np.uint8],
-    chains: NDArray[np.int64],
-    distance: int,
+    tokens: Hashes, offsets: Offsets, roles: Bytes, chains: Offsets, distance: int
 ) -> tuple[Hashes, Offsets]:
     """The spot signatures of each document (Theobald et al. 2008), in order, with repeats.
 

@@ -18,13 +18,12 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.memory import doubled
 from neardup.kernels.shingles import BASE, mix
 from neardup.kernels.text_bits import count_bits
 
 Values = NDArray[np.uint64]
-Rows = NDArray[np.int64]
 
 PLANES = 5  # of counters of eights
 FULL = 8 * (2**PLANES - 1)  # as many votes as the planes can count
@@ -34,7 +33,7 @@ GROUPING_COST = 20  # of putting a value into its group, in comparisons
 
 
 @kernel
-def simhash(features: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+def simhash(features: Values, offsets: Numbers) -> Values:
     """The 64-bit fingerprint of each document; 0 for one without features.
 
     The votes are counted for 64 bits at once: a plane holds one binary digit of all 64 counters.
@@ -84,14 +83,14 @@ def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64
 
 
 @kernel
-def _count(plane: np.uint64, digit: int, votes: NDArray[np.int64]) -> None:
+def _count(plane: np.uint64, digit: int, votes: Numbers) -> None:
     """Add a plane of binary digits to the votes."""
     for bit in range(64):
         votes[bit] += np.int64((plane >> np.uint64(bit)) & np.uint64(1)) << digit
 
 
 @kernel
-def _majority(votes: NDArray[np.int64], voters: int) -> np.uint64:
+def _majority(votes: Numbers, voters: int) -> np.uint64:
     fingerprint = np.uint64(0)
     for bit in range(64):
         if 2 * votes[bit] > voters:
@@ -122,7 +121,7 @@ def best_blocks(count: int, distance: int) -> int:
     return min(range(distance + 1, distance + 8), key=work)
 
 
-def pairs_within(values: Values, distance: int) -> tuple[Rows, Rows]:
+def pairs_within(values: Values, distance: int) -> tuple[Numbers, Numbers]:
     """Every pair of rows whose values differ in at most `distance` bits, once, in order."""
     if not 0 <= distance <= FARTHEST:
         raise ValueError(f"distance must be from 0 to {FARTHEST}, not {distance}")
@@ -139,7 +138,7 @@ def pairs_within(values: Values, distance: int) -> tuple[Rows, Rows]:
 
 
 @kernel
-def distances(left: Values, right: Values) -> NDArray[np.int64]:
+def distances(left: Values, right: Values) -> Numbers:
     """In how many bits the values of each row differ."""
     counts = np.empty(left.size, np.int64)
     for row in range(left.size):
@@ -158,7 +157,7 @@ def table_keys(values: Values, masks: Values) -> Values:
 
 
 @kernel
-def _grouped(values: Values, mask: np.uint64) -> tuple[Values, Rows, Rows]:
+def _grouped(values: Values, mask: np.uint64) -> tuple[Values, Numbers, Numbers]:
     """The values and their rows by group, and where each group starts: a counting sort.
 
     A group is a hash of the masked bits; groups that fall together only cost comparisons.
@@ -199,7 +198,7 @@ def _is_first_table(difference: np.uint64, mask: np.uint64, each_block: Values, 
 @kernel
 def _pairs_of_table(
     values: Values, mask: np.uint64, each_block: Values, distance: int
-) -> tuple[Rows, Rows]:
+) -> tuple[Numbers, Numbers]:
     """The near pairs that this table is the first to hold, as (smaller row, larger row)."""
     grouped, rows, starts = _grouped(values, mask)
     free = each_block.size - distance

@@ -20,9 +20,8 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.jit import Bytes, borrowing_kernel, inlined_kernel, kernel
 
-Bytes = NDArray[np.uint8]
 Bits = NDArray[np.uint64]
 # The bits of the block before that a character across the border needs: see `_wide_ends`.
 Carried = tuple[np.uint64, np.uint64, np.uint64, np.uint64]

@@ -28,7 +28,7 @@ from neardup.kernels.characters import (
     role_of,
 )
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import inlined_kernel, kernel
+from neardup.kernels.jit import Bytes, Numbers, inlined_kernel, kernel
 from neardup.kernels.utf8 import code_point_at
 
 EIGHT = 8  # bytes that are taken in at once
@@ -39,60 +39,40 @@ MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
 SHIFT = np.uint64(33)
 
 
-def token_hashes(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def token_hashes(data: Bytes, offsets: Numbers) -> tuple[NDArray[np.uint64], Numbers]:
     """`(hashes, document_offsets)`: those of document d are at
     `document_offsets[d]:document_offsets[d + 1]`."""
-    return _hashes(data, offsets, *character_classes())
-
-
-def token_spans(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """`(starts, ends, document_offsets)`: where in `data` the tokens are."""
-    return _spans(data, offsets, *character_classes())
-
-
-@kernel
-def _hashes(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    hashes = np.empty(_most_tokens(offsets), np.uint64)
-    nowhere = np.empty(0, np.int64)
-    places = np.zeros(len(offsets), np.int64)
-    for document in range(len(offsets) - 1):
-        begin, end = offsets[document], offsets[document + 1]
-        place = places[document]
-        found = _scan(data, begin, end, index, pages, hashes, nowhere, nowhere, place)
-        places[document + 1] = place + found
+    hashes, _, _, places = _tokens(data, offsets, *character_classes(), False)
     return hashes[: places[-1]], places
 
 
-@kernel
-def _spans(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    starts = np.empty(_most_tokens(offsets), np.int64)
-    ends = np.empty(len(starts), np.int64)
-    nowhere = np.empty(0, np.uint64)
-    places = np.zeros(len(offsets), np.int64)
-    for document in range(len(offsets) - 1):
-        begin, end = offsets[document], offsets[document + 1]
-        place = places[document]
-        found = _scan(data, begin, end, index, pages, nowhere, starts, ends, place)
-        places[document + 1] = place + found
+def token_spans(data: Bytes, offsets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """`(starts, ends, document_offsets)`: where in `data` the tokens are."""
+    _, starts, ends, places = _tokens(data, offsets, *character_classes(), True)
     return starts[: places[-1]], ends[: places[-1]], places
 
 
 @kernel
-def _most_tokens(offsets: NDArray[np.int64]) -> int:
+def _tokens(
+    data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Bytes, spans: bool
+) -> tuple[NDArray[np.uint64], Numbers, Numbers, Numbers]:
+    """Hashes, starts, ends and document offsets, with room for all tokens; either hashes or spans
+    are filled, the others are empty."""
+    most = _most_tokens(offsets)
+    hashes = np.empty(0 if spans else most, np.uint64)
+    starts = np.empty(most if spans else 0, np.int64)
+    ends = np.empty(len(starts), np.int64)
+    places = np.zeros(len(offsets), np.int64)
+    for document in range(len(offsets) - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        place = places[document]
+        found = _scan(data, begin, end, index, pages, hashes, starts, ends, place)
+        places[document + 1] = place + found
+    return hashes, starts, ends, places
+
+
+@kernel
+def _most_tokens(offsets: Numbers) -> int:
     """Room enough: two words have a byte between them, and a single character is three bytes or
     more, so n bytes hold (n + 1) / 2 tokens at most."""
     return int(offsets[-1] - offsets[0]) // 2 + len(offsets)
@@ -106,7 +86,7 @@ def taken_in(state: np.uint64, eight: np.uint64) -> np.uint64:
 
 
 @kernel
-def _state_after(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
+def _state_after(data: Bytes, begin: int, end: int) -> np.uint64:
     """The state after the bytes of one token."""
     state = np.uint64(0)
     for at in range(begin, end, EIGHT):
@@ -127,14 +107,14 @@ def mixed(state: np.uint64) -> np.uint64:
 
 @kernel
 def _scan(
-    data: NDArray[np.uint8],
+    data: Bytes,
     begin: int,
     end: int,
     index: NDArray[np.uint16],
-    pages: NDArray[np.uint8],
+    pages: Bytes,
     hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    starts: Numbers,
+    ends: Numbers,
     place: int,
 ) -> int:
     """Count the tokens of one document; write hashes or spans from `place` on."""

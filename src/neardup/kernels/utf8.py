@@ -12,16 +12,15 @@ A character is one byte below 0x80, or a lead byte and one to three continuation
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from neardup.kernels.jit import borrowing_kernel
+from neardup.kernels.jit import Bytes, borrowing_kernel
 
 STRIDE = 32  # bytes that are checked at once for being ASCII
 REPLACEMENT = 0xFFFD
 
 
 @borrowing_kernel
-def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
+def code_point_at(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """The code point that starts at `at`, and how many bytes it has.
 
     For valid UTF-8. Other bytes give some code point within Unicode, and no byte from `end` on is
@@ -47,7 +46,7 @@ def code_point_at(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]
 
 
 @borrowing_kernel
-def write_code_point(out: NDArray[np.uint8], at: int, code: int) -> int:
+def write_code_point(out: Bytes, at: int, code: int) -> int:
     """Write a code point at `at`; the place after it."""
     if code < 0x80:
         out[at] = code
@@ -69,7 +68,7 @@ def write_code_point(out: NDArray[np.uint8], at: int, code: int) -> int:
 
 
 @borrowing_kernel
-def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
+def sequence_length(data: Bytes, at: int, end: int) -> int:
     """Bytes of the character at `at` when it is valid UTF-8; else 0, or -1 when `end` cuts it."""
     lead = data[at]
     if lead < 0x80:
@@ -98,7 +97,7 @@ def sequence_length(data: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @borrowing_kernel
-def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
+def skip_ascii(data: Bytes, at: int, end: int) -> int:
     """The first place from `at` on whose byte is not ASCII, or `end`."""
     while at + STRIDE <= end:
         together = np.uint8(0)
@@ -114,7 +113,7 @@ def skip_ascii(data: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @borrowing_kernel
-def is_utf8(data: NDArray[np.uint8]) -> bool:
+def is_utf8(data: Bytes) -> bool:
     """Whether the bytes are valid UTF-8."""
     at, end = 0, len(data)
     while True:
@@ -129,7 +128,7 @@ def is_utf8(data: NDArray[np.uint8]) -> bool:
 
 
 @borrowing_kernel
-def utf8_damage(data: NDArray[np.uint8]) -> tuple[int, int]:
+def utf8_damage(data: Bytes) -> tuple[int, int]:
     """How many characters of several bytes are whole, and how many bytes belong to no character.
 
     A character that the end of the data cuts is not counted as damage.

@@ -18,11 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Numbers, kernel
 from neardup.kernels.memory import doubled
 
 Words = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
 ROOM = 4096  # pairs that there is room for at first
 ROUNDING = 1 + 1e-9  # a pair is given up a hair late; the exact comparison follows
 

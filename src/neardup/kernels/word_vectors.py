@@ -14,7 +14,7 @@ from neardup.kernels.jit import kernel
 Words = NDArray[np.uint32]
 Counts = NDArray[np.uint16]
 Offsets = NDArray[np.int64]
-Rows = NDArray[np.int64]
+Rows = Offsets
 Small = NDArray[np.int32]
 
 

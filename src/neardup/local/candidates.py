@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.arrays import Numbers
 from neardup.local.features import Features
 from neardup.local.run import key_ranges, together
 from neardup.local.work import Run, in_order_of_keys
@@ -31,7 +32,6 @@ from neardup.schemas import KEYS, PAIRS
 KEY_BYTES = 16  # per row and key
 SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 
-Numbers = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.uint64)
 
 

@@ -17,9 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from neardup.arrays import decompress
+from neardup.arrays import Mask, Numbers, decompress
 from neardup.errors import InputError
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.work import MemoryParts, Parts, Run
@@ -47,8 +46,6 @@ DERIVED = pa.schema(
 SPILLED = pa.schema([*PAGES, *DERIVED])
 CARRIED = [*PAGE_COLUMNS, *DERIVED.names]
 IDENTITY = ["id", "again", "digest", *CARRIED]
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class Corpus:
         )
         return both, number[: len(earlier)]
 
-    def _seen_before(self, seen: NDArray[np.bool_]) -> Iterator[Skip]:
+    def _seen_before(self, seen: Mask) -> Iterator[Skip]:
         for row in np.flatnonzero(seen).tolist():
             place = Source(self.pages["source"][row].as_py(), self.pages["record"][row].as_py())
             detail = "the earlier result has this id"

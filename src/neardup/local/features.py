@@ -19,15 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows
+from neardup.arrays import FeatureRows, Numbers
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
 from neardup.local.run import key_ranges, together
 from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, SurveyResults
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey, add_counts
-
-Numbers = NDArray[np.int64]
 
 MIN_ROWS = 256  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count

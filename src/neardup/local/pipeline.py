@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, booleans
+from neardup.arrays import FeatureRows, Floats, Mask, Numbers, booleans
 from neardup.local.candidates import find_candidates
 from neardup.local.corpus import Corpus
 from neardup.local.features import (
@@ -62,7 +62,6 @@ from neardup.schemas import ASSIGNED, RELATED, VERDICTS
 BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relation.DIFFERENT)]
 NO_PRIOR = Prior()
 
-Numbers = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.uint64)
 
 
@@ -77,7 +76,7 @@ class Judged:
     left: Numbers
     right: Numbers
     relations: NDArray[np.object_]
-    similarities: NDArray[np.float64]  # NaN if there is none
+    similarities: Floats  # NaN if there is none
     verdicts: Parts  # PAIRS_AT_ONCE in each
     threshold: float | None = None  # overrides the method's own
 
@@ -88,7 +87,7 @@ class Judged:
             yield self.left[here], self.right[here], batch
 
     @cached_property
-    def decidable(self) -> NDArray[np.bool_]:
+    def decidable(self) -> Mask:
         """Which pages have enough text for a verdict."""
         return self.features.gather(lambda batch: booleans(self.method.decidable(batch))).astype(
             bool
@@ -126,7 +125,7 @@ class Outcome:
         return self.judged.corpus
 
     @cached_property
-    def is_kept(self) -> NDArray[np.bool_]:
+    def is_kept(self) -> Mask:
         """Which pages are kept."""
         return np.equal(self.kept, np.arange(self.kept.size))
 
@@ -327,7 +326,7 @@ def settle(
     """
     relations = joining_relations(judged.method, contained=contained)
 
-    def closeness(one: Numbers, other: Numbers) -> NDArray[np.float64]:
+    def closeness(one: Numbers, other: Numbers) -> Floats:
         verdicts = judged.relate(one, other, run)
         joins = pc.is_in(verdicts["relation"], pa.array(relations)).to_numpy()
         return np.where(joins, verdicts["similarity"], APART)
@@ -363,7 +362,7 @@ def settle(
 
 
 def _stored(
-    corpus: Corpus, left: Numbers, right: Numbers, similarity: NDArray[np.float64], prior: Prior
+    corpus: Corpus, left: Numbers, right: Numbers, similarity: Floats, prior: Prior
 ) -> tuple[Numbers, Numbers]:
     """Cluster and kept page of each page, decided in the order of (time, id).
 

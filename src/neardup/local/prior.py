@@ -22,9 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from neardup.arrays import pack_lists, unpack_lists
+from neardup.arrays import Mask, Numbers, pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
 from neardup.local.corpus import CARRIED, SPILLED, Corpus
 from neardup.local.features import Features, kept_features
@@ -40,8 +39,6 @@ ROWS_AT_ONCE = 4096
 REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
 TAKEN_BYTES = 64_000_000  # approximate bytes of features that are sorted at once
 
-Numbers = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class KnownPairs:
@@ -51,7 +48,7 @@ class KnownPairs:
     right: Numbers
     verdicts: pa.Table
 
-    def find(self, left: Numbers, right: Numbers) -> tuple[NDArray[np.bool_], pa.Table]:
+    def find(self, left: Numbers, right: Numbers) -> tuple[Mask, pa.Table]:
         """Which of these pairs are known, and the verdicts on those."""
         known = packed(self.left, self.right)
         pairs = packed(left, right)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from neardup.arrays import FeatureRows, booleans, string_buffers
+from neardup.arrays import FeatureRows, Floats, Mask, booleans, string_buffers
 from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
@@ -137,7 +137,7 @@ class EditDistance(Method):
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
         return pc.greater_equal(features.column("length"), self.options.minimum_length)
 
-    def least_overlap(self, same_site: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def least_overlap(self, same_site: Mask) -> Floats:
         """The alpha of each pair: raised by epsilon if both pages are on one site."""
         raised = min(1.0, round(self.options.alpha + self.options.epsilon, 12))
         return np.where(same_site, raised, self.options.alpha)
@@ -172,9 +172,7 @@ class EditDistance(Method):
         pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
         return pair_batch(pairs[:, 0].copy(), pairs[:, 1].copy())
 
-    def _verified(
-        self, features: pa.Table, sour: NDArray[np.int64], dest: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _verified(self, features: pa.Table, sour: Numbers, dest: Numbers) -> Mask:
         """Which pairs satisfy definition 4. Distances are cut off where they cannot."""
         n, m = (features.column("length").to_numpy()[rows] for rows in (sour, dest))
         lcc = largest_common_count(
@@ -183,7 +181,7 @@ class EditDistance(Method):
             least_share=self._beta,
         )
         alpha = self.least_overlap(_same_site(features, sour, dest))
-        passed: NDArray[np.bool_] = (lcc / n >= alpha) & (lcc / m >= self._beta)
+        passed: Mask = (lcc / n >= alpha) & (lcc / m >= self._beta)
         return passed
 
     def judge(
@@ -275,12 +273,12 @@ def _symbol(word: str) -> int:
     return PRIVATE_PLANES + xxhash.xxh3_64_intdigest(word.encode()) % PRIVATE_SYMBOLS
 
 
-def _joined(symbols: NDArray[np.uint32], places: NDArray[np.int64]) -> list[str]:
+def _joined(symbols: NDArray[np.uint32], places: Numbers) -> list[str]:
     parts = np.split(symbols.astype("<u4"), places[1:-1])
     return [part.tobytes().decode("utf-32-le") for part in parts][: len(places) - 1]
 
 
-def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -> NDArray[np.int64]:
+def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -> Numbers:
     """Definition 2: LCC of each pair of strings; 0 if it is below `least_share` of the longer.
 
     rapidfuzz's normalised similarity is LCC over the longer length, so the share is its cut-off,
@@ -294,7 +292,7 @@ def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -
         score_cutoff=max(0.0, least_share - 1e-6),
         dtype=np.float64,
     )
-    counts: NDArray[np.int64] = np.rint(shares * np.maximum(*lengths)).astype(np.int64)
+    counts: Numbers = np.rint(shares * np.maximum(*lengths)).astype(np.int64)
     return counts
 
 
@@ -305,14 +303,12 @@ def _sites(hosts: pa.Array) -> pa.Array:
     return sites.take(encoded.indices)
 
 
-def _same_site(
-    features: pa.Table, one: NDArray[np.int64], two: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _same_site(features: pa.Table, one: Numbers, two: Numbers) -> Mask:
     sites = features.column("site")
     return _equal_sites(sites.take(pa.array(one)), sites.take(pa.array(two)))
 
 
-def _equal_sites(one: pa.Array, two: pa.Array) -> NDArray[np.bool_]:
+def _equal_sites(one: pa.Array, two: pa.Array) -> Mask:
     """Whether two pages are on one site. A page without a host shares none."""
     return booleans(pc.and_(pc.equal(one, two), pc.not_equal(one, "")))
 
@@ -325,7 +321,7 @@ def prefix_keys(string: str, beta: float) -> list[int]:
     return [(member + band * GOLDEN) % 2**64 for band in bands for member in prefix]
 
 
-def ranked_members(strings: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def ranked_members(strings: Sequence[str]) -> tuple[Numbers, Numbers]:
     """`(members, offsets)` for the overlap join: each occurrence its own number, rarest first."""
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
     offsets = np.concatenate(([0], np.cumsum(lengths)))

@@ -95,9 +95,7 @@ class Exact(Method):
         )
 
 
-def _without_space(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _without_space(data: NDArray[np.uint8], offsets: Numbers) -> tuple[NDArray[np.uint8], Numbers]:
     """Folded text without white space; after folding there are only spaces and newlines."""
     solid = (data != ord(" ")) & (data != ord("\n"))
     before = np.concatenate([[0], np.cumsum(solid)])

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.arrays import Numbers
 from neardup.config import option
 from neardup.kernels.feature_codes import common_symbols, equal_lists
 from neardup.kernels.shingles import document_hashes
@@ -94,8 +95,8 @@ class Codes:
 
     main: NDArray[np.uint64]
     auxiliary: NDArray[np.uint64]  # one row per paragraph
-    offsets: NDArray[np.int64]
-    own: NDArray[np.int64]
+    offsets: Numbers
+    own: Numbers
 
     @classmethod
     def of(cls, features: pa.RecordBatch, n: int) -> Codes:
@@ -108,7 +109,7 @@ class Codes:
             features["own"].to_numpy().astype(np.int64),
         )
 
-    def auxiliary_units(self, counting: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def auxiliary_units(self, counting: str) -> tuple[NDArray[np.uint64], Numbers]:
         """What rule 3 counts, as hashes, and where each page's begin: one per paragraph (opening
         and auxiliary code), or n (opening, place and character; a missing mark is a character)."""
         count, n = self.auxiliary.shape

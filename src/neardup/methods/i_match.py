@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Ragged, fixed_lists
+from neardup.arrays import Floats, Mask, Numbers, Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
 from neardup.methods.base import CandidateSource, SharedKeys, key_batch
@@ -150,13 +150,11 @@ class IMatch(TokenMethod):
     def _count(self) -> int:
         return 1 + self.options.lexicons
 
-    def _is_in_lexicon(
-        self, document_frequencies: NDArray[np.int64], pages: int
-    ) -> NDArray[np.bool_]:
+    def _is_in_lexicon(self, document_frequencies: Numbers, pages: int) -> Mask:
         nidf = normalised_idf(document_frequencies, pages)
         return (nidf >= self.options.low) & (nidf <= self.options.high)
 
-    def _signatures(self, words: Ragged, in_lexicon: NDArray[np.bool_], which: int) -> Hashes:
+    def _signatures(self, words: Ragged, in_lexicon: Mask, which: int) -> Hashes:
         """The signature of each page by lexicon `which`; 0 is the main one."""
         salt = np.uint64(which * int(BASE) % 2**64)
         if which:
@@ -168,7 +166,7 @@ class IMatch(TokenMethod):
         return np.where(enough, signatures, np.uint64(NO_SIGNATURE))
 
 
-def normalised_idf(document_frequencies: NDArray[np.int64], pages: int) -> NDArray[np.float64]:
+def normalised_idf(document_frequencies: Numbers, pages: int) -> Floats:
     """`log(N / df) / log(N)`: 0 for a word on every page, 1 for a word on one or on none."""
     if pages < 2:
         return np.ones(document_frequencies.size)
@@ -176,7 +174,7 @@ def normalised_idf(document_frequencies: NDArray[np.int64], pages: int) -> NDArr
     return np.asarray(idf / np.log(pages))
 
 
-def _sums(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
+def _sums(values: NDArray[Number], offsets: Numbers) -> NDArray[Number]:
     """The sum of each document's values; sums of hashes wrap around."""
     running = np.zeros(values.size + 1, values.dtype)
     np.cumsum(values, out=running[1:])

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Ragged, booleans, ragged, string_buffers
+from neardup.arrays import FeatureRows, Floats, Mask, Ragged, booleans, ragged, string_buffers
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
@@ -44,8 +44,8 @@ HASHES = pa.large_list(pa.uint64())
 class Comparison:
     """How near the sketches of each pair are; every column has a value a pair."""
 
-    similarities: NDArray[np.float64]
-    near: NDArray[np.bool_]
+    similarities: Floats
+    near: Mask
     why: Sequence[str]
     numbers: Mapping[str, Sequence[object]] = field(default_factory=dict)
 

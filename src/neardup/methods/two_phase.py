@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, booleans, lists_of, ragged, string_buffers
+from neardup.arrays import FeatureRows, Floats, Mask, booleans, lists_of, ragged, string_buffers
 from neardup.config import option
 from neardup.kernels.level_one import keyword_shares, level_one_pairs
 from neardup.kernels.sentences import count_sentences
@@ -135,7 +135,7 @@ class TwoPhase(AllPairsMethod):
 
         return find
 
-    def _limits(self) -> NDArray[np.float64]:
+    def _limits(self) -> Floats:
         return np.array(
             [self.options.a1, self.options.a2, self.options.a3, self.options.a4], np.float64
         )
@@ -143,9 +143,7 @@ class TwoPhase(AllPairsMethod):
     def _fingerprints(self, keyphrases: pa.ListArray) -> NDArray[np.uint16]:
         return fingerprints(keyphrases, self.options.fingerprint)
 
-    def level_one(
-        self, left: pa.RecordBatch, right: pa.RecordBatch
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def level_one(self, left: pa.RecordBatch, right: pa.RecordBatch) -> tuple[Numbers, Floats]:
         """Table 1: the score and the keyword similarity of each pair of rows."""
         near = np.abs(_counts(left) - _counts(right)) < self._limits()[:, None]
         tables = _keyword_tables(pa.concat_batches([left, right]))
@@ -170,7 +168,7 @@ class TwoPhase(AllPairsMethod):
             [_evidence(*row) for row in pairs],
         )
 
-    def _marks(self, side: pa.RecordBatch, passed: NDArray[np.bool_]) -> NDArray[np.uint16]:
+    def _marks(self, side: pa.RecordBatch, passed: Mask) -> NDArray[np.uint16]:
         """The fingerprints of pages that passed level 1; 0 for the others."""
         marks = np.zeros(side.num_rows, np.uint16)
         marks[passed] = self._fingerprints(side["keyphrases"].filter(pa.array(passed)))
@@ -200,7 +198,7 @@ def fingerprints(keyphrases: pa.ListArray, kind: str) -> NDArray[np.uint16]:
     )
 
 
-def ascii_sums(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
+def ascii_sums(rows: Numbers, words: pa.Array, count: int) -> NDArray[np.uint16]:
     """III.C: the sum of the codes of the first characters, modulo 65,536."""
     first = pc.utf8_slice_codeunits(words, 0, 1).to_pylist()
     sums = np.zeros(count, np.int64)
@@ -209,7 +207,7 @@ def ascii_sums(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[
     return wrapped
 
 
-def simhashes(rows: NDArray[np.int64], words: pa.Array, count: int) -> NDArray[np.uint16]:
+def simhashes(rows: Numbers, words: pa.Array, count: int) -> NDArray[np.uint16]:
     """Each bit is the majority of the words' hashes, so that close sets give close numbers."""
     places = np.arange(WIDTH)
     bits = (word_hashes(words)[:, None] >> places.astype(np.uint64)).astype(np.int64) & 1
@@ -223,9 +221,7 @@ def _counts(pages: pa.RecordBatch) -> NDArray[np.int32]:
     return np.stack([pages[name].to_numpy() for name in COUNTS])
 
 
-def _keyword_tables(
-    pages: pa.RecordBatch,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+def _keyword_tables(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], Numbers, Numbers]:
     """Keywords, frequencies and offsets, as the kernels take them."""
     words, offsets = ragged(pages["keywords"])
     return words, ragged(pages["frequencies"]).values, offsets
@@ -238,13 +234,7 @@ def _similarity(enough: bool, passed: bool, differing: int) -> float | None:
 
 
 def _evidence(
-    enough: bool,
-    passed: bool,
-    differing: int,
-    score: int,
-    similarity: float,
-    left: int,
-    right: int,
+    enough: bool, passed: bool, differing: int, score: int, similarity: float, left: int, right: int
 ) -> dict[str, object]:
     evidence: dict[str, object] = {"score": score, "keyword_similarity": round(similarity, 6)}
     if not enough:

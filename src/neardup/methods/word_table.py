@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, lists_of, ragged
+from neardup.arrays import FeatureRows, Floats, lists_of, ragged
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.word_table import close_pairs, measures
@@ -206,12 +206,7 @@ class WordTable(AllPairsMethod):
             [self._evidence(*row) for row in pairs],
         )
 
-    def relations(
-        self,
-        measured: NDArray[np.float64],
-        share: NDArray[np.float64],
-        average: NDArray[np.float64],
-    ) -> list[Relation]:
+    def relations(self, measured: Floats, share: Floats, average: Floats) -> list[Relation]:
         """The four conditions, after the guard: pages with too few common words are different."""
         mirror = measured == 0
         if self.options.minimum_share:
@@ -286,7 +281,7 @@ def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.Lis
     return hashed, counted, placed
 
 
-def _columns(table_rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _columns(table_rows: Numbers) -> Numbers:
     """1, 2, 3 ... along each run of equal numbers."""
     places = np.arange(table_rows.size)
     fresh = np.ones(table_rows.size, np.bool_)
@@ -310,9 +305,7 @@ def letter_row(letter: str) -> tuple[int, int]:
     return 2, 1 + ord(letter) % ROWS
 
 
-def flat_tables(
-    pages: pa.RecordBatch,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def flat_tables(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], Numbers, Numbers, Numbers]:
     """Words, frequencies, positions and offsets, as the kernels take them."""
     words, offsets = ragged(pages["words"])
     frequencies, positions = (ragged(pages[name]).values for name in ("frequencies", "positions"))

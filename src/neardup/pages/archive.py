@@ -25,7 +25,7 @@ _OVERLAP = 4096  # the start of a record is recognised within this many bytes
 
 
 class Window:
-    """A window over chunks; `starts` matches the start of a record; `size` is the total, or None."""
+    """A window over chunks; `starts` matches the start of a record; `size` is the total."""
 
     def __init__(
         self, chunks: Iterator[Chunk], starts: re.Pattern[bytes], size: int | None = None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.local.corpus import Numbers as Rows
+from neardup.arrays import Numbers as Rows
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
 from neardup.report.findings import (

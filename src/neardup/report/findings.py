@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
-from neardup.local.corpus import Numbers as Rows
 from neardup.local.pipeline import Judged, Outcome
 from neardup.pages.urls import host
 from neardup.rules.summary import REJECTED

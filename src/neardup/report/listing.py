@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
-from neardup.local.corpus import Numbers as Rows
 from neardup.local.pipeline import Outcome
 from neardup.model import Relation
 from neardup.report.difference import Part, Row, difference

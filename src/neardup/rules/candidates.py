@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.arrays import Mask
 from neardup.kernels.grouping import among_first, pairs_within_groups
 from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_keys
 
@@ -63,14 +64,14 @@ def without_most_single_key_pairs(
     return left[stays], right[stays]
 
 
-def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> NDArray[np.bool_]:
+def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> Mask:
     """Which pairs stay: all but those that share one key only and are not among the first `most`
     such pairs of both their rows, in an order that follows nothing in the pages.
     """
     single = shared == 1
     turns = chance_order(left, right)
     of_left, of_right = (among_first(_dense(side), turns, single, most) for side in (left, right))
-    stays: NDArray[np.bool_] = ~single | of_left & of_right
+    stays: Mask = ~single | of_left & of_right
     return stays
 
 

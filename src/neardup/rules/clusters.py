@@ -25,6 +25,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.arrays import Mask
 from neardup.kernels.grouping import connected_components
 
 Rows = NDArray[np.int64]
@@ -56,7 +57,7 @@ class Constraints:
         every = np.concatenate([pairs, added])
         return every[:, 0], every[:, 1], np.append(similarity, np.ones(len(added)))
 
-    def joined(self, pairs: Rows, joins: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def joined(self, pairs: Rows, joins: Mask) -> Mask:
         """Which pairs join, where `joins` is the method's verdict on them."""
         return joins & ~is_among(pairs, self.apart) | is_among(pairs, self.together)
 
@@ -105,7 +106,7 @@ def numbered_pairs(pairs: Iterable[tuple[Name, Name]], numbers: Mapping[Name, in
     return np.sort(np.array(known, np.int64).reshape(-1, 2), axis=1)
 
 
-def is_among(pairs: Rows, others: Rows) -> NDArray[np.bool_]:
+def is_among(pairs: Rows, others: Rows) -> Mask:
     """Which pairs of page numbers are among others."""
     return np.isin(pairs[:, 0] << 32 | pairs[:, 1], others[:, 0] << 32 | others[:, 1])
 
@@ -285,7 +286,7 @@ def join_earlier(
     kept: Rows,
     left: Rows,
     right: Rows,
-    similarity: NDArray[np.float64],
+    similarity: Similarities,
     closeness: Closeness,
 ) -> Rows:
     """The labels with each new page added that belongs to an earlier cluster.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from neardup.arrays import Mask, Numbers
 from neardup.model import Skip, SkipReason, Source
 
 COLUMNS = ["id", "again", "time", "digest", "source", "record"]
@@ -24,7 +24,7 @@ class Identities:
     """The pages that have an id of their own, in the order of the ids."""
 
     ids: pa.Array
-    rows: NDArray[np.int64]  # where each page stands among the records read
+    rows: Numbers  # where each page stands among the records read
     skips: list[Skip]
 
 
@@ -52,7 +52,7 @@ def _order(records: pa.Table, ids: pa.Array) -> pa.Array:
     return pc.sort_indices(by, sort_keys=keys).cast(pa.int64())
 
 
-def _repeats(sorted_ids: pa.Array) -> NDArray[np.bool_]:
+def _repeats(sorted_ids: pa.Array) -> Mask:
     """True where an id stands again right after itself."""
     again = np.zeros(len(sorted_ids), bool)
     if len(sorted_ids) > 1:
@@ -61,7 +61,7 @@ def _repeats(sorted_ids: pa.Array) -> NDArray[np.bool_]:
 
 
 def _settle_repeats(
-    records: pa.Table, order: NDArray[np.int64], repeated: NDArray[np.bool_]
+    records: pa.Table, order: Numbers, repeated: Mask
 ) -> tuple[dict[int, str], list[int]]:
     """New names by row for the repeats that brought one nobody has, and the rows to skip."""
     rows = order[repeated].tolist()

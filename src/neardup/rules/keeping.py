@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from neardup.arrays import booleans
+from neardup.arrays import Floats, Numbers, booleans
 from neardup.errors import UsageError
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
@@ -24,9 +23,8 @@ from neardup.rules.candidates import REACH
 DEFAULT_POLICY = "original"
 SIMILARITY_UNITS = 1_000_000  # similarities are summed as integers, which is exact in any order
 AS_IF_CONTAINED = 0.98  # of the similarity that a contained text would have: words are not letters
-Numbers = NDArray[np.int64]
 BY_RULE = "rule"  # instead of a policy: the method's own rule decides
-Order = NDArray[np.float64] | NDArray[np.int64]
+Order = Floats | Numbers
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class JudgedPairs:
 
     left: Numbers
     right: Numbers
-    similarities: NDArray[np.float64]
+    similarities: Floats
 
 
 NO_PAIRS = JudgedPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -124,7 +122,7 @@ def _named_by_others(pages: pa.Table, labels: Numbers) -> Numbers:
 
 
 def _mean_similarities(
-    labels: Numbers, left: Numbers, right: Numbers, similarities: NDArray[np.float64]
+    labels: Numbers, left: Numbers, right: Numbers, similarities: Floats
 ) -> Numbers:
     """The mean similarity of each page to the others of its cluster, in thousandths.
 
@@ -142,7 +140,7 @@ def _mean_similarities(
 
 
 def _credited_lengths(
-    lengths: Numbers, left: Numbers, right: Numbers, similarities: NDArray[np.float64]
+    lengths: Numbers, left: Numbers, right: Numbers, similarities: Floats
 ) -> Numbers:
     """The length of each page; of one that adds up to a tenth to another's text, the other's.
 
@@ -177,7 +175,7 @@ def _oldest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
     return (_seconds(pages["time"], missing=np.inf),)
 
 
-def _seconds(times: pa.ChunkedArray, missing: float) -> NDArray[np.float64]:
+def _seconds(times: pa.ChunkedArray, missing: float) -> Floats:
     micros = times.cast(pa.int64()).cast(pa.float64())
     return np.asarray(pc.fill_null(micros, missing).to_numpy(), np.float64)
 

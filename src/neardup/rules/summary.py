@@ -12,8 +12,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from neardup.arrays import Mask, Numbers
 from neardup.model import Relation
 from neardup.schemas import FORMAT
 
@@ -54,11 +54,7 @@ def build_summary(
 
 
 def count_pages(
-    labels: NDArray[np.int64],
-    is_kept: NDArray[np.bool_],
-    sizes: NDArray[np.int64],
-    undecided: int,
-    skipped: int,
+    labels: Numbers, is_kept: Mask, sizes: Numbers, undecided: int, skipped: int
 ) -> dict[str, int]:
     """Records, pages, clusters and what dropping the duplicates would save."""
     members = np.bincount(labels)

@@ -1,15 +1,15 @@
 """Candidates: pages that share a key, exactly those that `rules.candidates` names.
 
-Keys are shuffled so that a task has all pages of a key. A key that very many pages have (a theme, a
-banner) would make one task carry the job, so beyond `RANGE` pages the rows of a key are cut by
-ranges of page numbers. Within a hot key a page is paired with the next few only, so a range
-answers for all its pages but the last few, and sends on its first and last ones; a second shuffle
-of those pairs them over the edges.
+Keys are shuffled so that a task has all pages of a key. With a key of very many pages (a theme, a
+banner) one task would do all the work, so beyond `RANGE` pages the rows of a key are cut by ranges
+of page numbers. Within a hot key a page is paired with the next few only, so a range pairs all its
+pages but the last few, and passes on its first and last ones; a second shuffle pairs those across
+ranges.
 
-A method that finds candidates itself is asked about the pages of each key, since a pair that it
-would name shares one. A key with very many pages is cut into blocks, and every two blocks are asked
-about together: no task holds more than two. Keys with few pages are asked about many at a time;
-pairs that turn up beside those that share a key are pairs the method names all the same.
+A method with its own search gets the pages of each key, since every pair that it finds shares one.
+A key with very many pages is cut into blocks, and every two blocks are searched together, so no
+task holds more than two. Keys with few pages are searched many at a time; pairs found across keys
+are valid results of the search too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
+from neardup.arrays import Mask
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
@@ -32,8 +33,8 @@ from neardup.spark.session import Work
 RANGE = 1 << 20  # page numbers in a range
 KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
-# What a range knows: pairs, or pages for others to pair. `speaks`: its pairs are not told yet.
-TOLD = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
+# The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
+RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
 
 Rows = NDArray[np.int64]
 
@@ -93,10 +94,10 @@ def _with_first(keys: DataFrame) -> DataFrame:
 
 def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     """As `_pair_groups`, with the rows of a key cut by ranges of page numbers."""
-    told = map_groups(keys, ["key", "range"], _within_ranges, TOLD, order=["number"])
-    told = work.keep(told, "told")
-    within = told.where("left is not null").select(*SHARING.names)
-    members = told.where("left is null").select("key", "number", "speaks", "hot")
+    ranged = map_groups(keys, ["key", "range"], _within_ranges, RANGED, order=["number"])
+    ranged = work.keep(ranged, "ranged")
+    within = ranged.where("left is not null").select(*SHARING.names)
+    members = ranged.where("left is null").select("key", "number", "speaks", "hot")
     across = map_groups(members, ["key"], _across_ranges, SHARING, order=["number"])
     return within.unionByName(across)
 
@@ -112,25 +113,23 @@ def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     left_over = sizes[group] - place  # pages from here to the end of the group
     large = sizes[group] > HOT
     silent = large & (left_over > REACH)
-    yield _told_pairs(*_next_few(group, number, silent))
+    yield _ranged_pairs(*_next_few(group, number, silent))
     edge = ~silent | (place < REACH)
-    yield _told_members(key[edge], number[edge], ~silent[edge], large[edge])
+    yield _ranged_members(key[edge], number[edge], ~silent[edge], large[edge])
 
 
-def _told_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
-    none = [pa.nulls(left.size, field.type) for field in list(TOLD)[3:]]
-    return pa.record_batch([left, right, shared, *none], schema=TOLD)
+def _ranged_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+    none = [pa.nulls(left.size, field.type) for field in list(RANGED)[3:]]
+    return pa.record_batch([left, right, shared, *none], schema=RANGED)
 
 
-def _told_members(
-    key: Rows, number: Rows, speaks: NDArray[np.bool_], hot: NDArray[np.bool_]
-) -> pa.RecordBatch:
+def _ranged_members(key: Rows, number: Rows, speaks: Mask, hot: Mask) -> pa.RecordBatch:
     none = [pa.nulls(key.size, pa.int64())] * 3
-    return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=TOLD)
+    return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=RANGED)
 
 
 def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    """The pairs that no range has told."""
+    """The pairs that no range has produced."""
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
     new = new_groups(table, ["key"])
     starts, group = np.flatnonzero(new), np.cumsum(new) - 1
@@ -142,7 +141,7 @@ def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
 
-def _next_few(group: Rows, number: Rows, speaks: NDArray[np.bool_]) -> tuple[Rows, Rows, Rows]:
+def _next_few(group: Rows, number: Rows, speaks: Mask) -> tuple[Rows, Rows, Rows]:
     """Each page that speaks with the `REACH` pages after it in its group."""
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for ahead in range(1, REACH + 1):
@@ -178,14 +177,14 @@ CELL = ["key", "one", "other"]  # the pages of a key, or those of two of its blo
 def searched_pairs(
     method: Method, searches: Searches, features: DataFrame, *, block: int = BLOCK
 ) -> DataFrame:
-    """left and right of every pair that the method names, each once."""
+    """left and right of every pair that the search finds, each once."""
     _check_size(method, features)
     cells = _cells(keys_of(method, features, range_size=1), block)
     pages = cells.join(features.select("number", "features"), "number")
     return map_groups(
         pages,
         CELL,
-        lambda table: [_named_pairs(method, searches, table)],
+        lambda table: [_found_pairs(method, searches, table)],
         PAIRS,
         rows_at_once=block,
     ).distinct()
@@ -199,7 +198,7 @@ def _check_size(method: Method, features: DataFrame) -> None:
 
 
 def _cells(keys: DataFrame, block: int) -> DataFrame:
-    """Every page with the cells it is asked about in."""
+    """Every page with the cells in which it is searched."""
     sizes = keys.groupBy("key").count().where("count > 1")
     blocks = f.ceil(f.col("count") / block)
     spread = keys.join(sizes, "key").withColumn("blocks", blocks)
@@ -210,7 +209,7 @@ def _cells(keys: DataFrame, block: int) -> DataFrame:
     return spread.select("key", one.alias("one"), other.alias("other"), "number").distinct()
 
 
-def _named_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.RecordBatch:
+def _found_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.RecordBatch:
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
     chosen = table["features"].combine_chunks().take(pa.array(first))
     column = chosen.chunk(0) if isinstance(chosen, pa.ChunkedArray) else chosen

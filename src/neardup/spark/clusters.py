@@ -1,12 +1,11 @@
-"""Clusters from verified pairs, the page to keep of each, and what each page is to it.
+"""Clusters from verified pairs, the page to keep of each, and the relation of members to it.
 
-As `rules.clusters.centred_clusters`, on many machines. What a component of verified pairs falls
-into depends on that component alone. So each goes to one task, with the features of its pages where
-further pairs may have to be judged, and many small ones go together. A component too large for a
-task is first taken apart in rounds, until what is left of it is small. A round takes one cluster
-out of it: the centre is the page with the most verified neighbours; a member is close to it, close
-to the nearest page of its host in the cluster, and has no neighbour outside that is closer than the
-centre.
+This is `rules.clusters.centred_clusters` on many machines. The clusters of a component of verified
+pairs depend on that component alone. So each component goes to one task, many small ones together,
+with the features of its pages if further pairs may have to be judged. A component too large for one
+task is first reduced in rounds, until the rest of it is small. A round removes one cluster: its
+centre is the page with the most verified neighbours; a member is close to the centre, close to the
+nearest page of its host in the cluster, and has no closer neighbour outside.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import FeatureRows, booleans
+from neardup.arrays import FeatureRows, Floats, booleans
 from neardup.methods.base import Joining, Method
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
@@ -66,7 +65,7 @@ _ORDERS = {
 
 
 def _originals_first(pages: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """As `keeping._original`, with the same arithmetic."""
+    """The rule of `keeping._original`, with the same arithmetic."""
     sides = verdicts.select("left", "right", f.coalesce("similarity", f.lit(0.0)).alias("near"))
     for side in ("left", "right"):
         names = {side: "number", f"{side}_label": "label", f"{side}_length": "length"}
@@ -288,7 +287,7 @@ def _split(method: Method, relations: Sequence[str], table: pa.Table) -> pa.Reco
 class _Known:
     """Pairs that are verified, by their rows."""
 
-    def __init__(self, count: int, left: Rows, right: Rows, similarity: NDArray[np.float64]):
+    def __init__(self, count: int, left: Rows, right: Rows, similarity: Floats):
         pairs = left * count + right
         order = np.argsort(pairs)
         self._count = count
@@ -297,7 +296,7 @@ class _Known:
     def or_else(self, judge: Closeness) -> Closeness:
         """The similarity of a verified pair; of any other what `judge` says."""
 
-        def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+        def closeness(one: Rows, other: Rows) -> Floats:
             pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
             place = np.minimum(np.searchsorted(self._pairs, pairs), self._pairs.size - 1)
             near = self._similarity[place]
@@ -310,11 +309,11 @@ class _Known:
 
 
 def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closeness:
-    """What the method says of pairs of rows."""
+    """The method's judgement on pairs of rows."""
     column = pages["features"].combine_chunks()
     features = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
 
-    def closeness(one: Rows, other: Rows) -> NDArray[np.float64]:
+    def closeness(one: Rows, other: Rows) -> Floats:
         taken = [features_of(method, features.take(pa.array(rows))) for rows in (one, other)]
         left = np.arange(one.size)
         rows = FeatureRows.of(*taken)
@@ -327,7 +326,7 @@ def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closen
 
 @dataclass(frozen=True)
 class Clustered:
-    """For each page its cluster (`label`), the page kept for it, and what it is to that page."""
+    """For each page its cluster (`label`), the page kept for it, and its relation to that page."""
 
     pages: DataFrame  # number, label, kept
     to_kept: DataFrame  # number, relation and similarity of every page that is not kept
@@ -343,7 +342,7 @@ def cluster_pages(
 ) -> Clustered:
     """Join verified pairs, choose what to keep, and judge each member against it.
 
-    `earlier` has number, label and kept of pages that stand in a cluster already.
+    `earlier` has number, label and kept of pages that already have a cluster.
     """
     edges = judge.joining(verdicts).select("left", "right", "similarity")
     known = None

@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import pack_lists, unpack_lists
+from neardup.arrays import Mask, Numbers, pack_lists, unpack_lists
 
 SIGNED = {
     pa.uint8(): pa.int8(),
@@ -63,7 +63,7 @@ def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=schema)
 
 
-def unsigned_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+def unsigned_order(numbers: NDArray[np.uint64]) -> Numbers:
     """Signed numbers in the order of the unsigned ones."""
     return (numbers ^ LOWEST).view(np.int64)
 
@@ -174,7 +174,7 @@ def last_group(table: pa.Table, by: list[str]) -> int:
     return int(changes[-1]) if changes.size else 0
 
 
-def new_groups(table: pa.Table, by: list[str]) -> NDArray[np.bool_]:
+def new_groups(table: pa.Table, by: list[str]) -> Mask:
     """Which rows are the first of a group."""
     new = np.zeros(table.num_rows, bool)
     new[:1] = True

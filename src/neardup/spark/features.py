@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from neardup.arrays import Numbers
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
 from neardup.methods.identical import COLUMNS, identity_columns
@@ -86,8 +87,9 @@ def counted_more_than_once(counts: DataFrame) -> DataFrame:
 
 
 def number_of_counts(counts: DataFrame) -> int:
-    told = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
-    return int((told["bytes"] if told else None) or 0) // 8
+    """How many keys are counted, of 8 bytes each."""
+    total = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
+    return int((total["bytes"] if total else None) or 0) // 8
 
 
 def whole_survey(counts: DataFrame, pages: int) -> Survey:
@@ -111,9 +113,7 @@ def packed(counts: pa.RecordBatch) -> pa.RecordBatch:
     )
 
 
-def _bytes(
-    numbers: NDArray[np.uint64] | NDArray[np.int64], places: NDArray[np.int64]
-) -> pa.BinaryArray:
+def _bytes(numbers: NDArray[np.uint64] | Numbers, places: Numbers) -> pa.BinaryArray:
     offsets = pa.py_buffer((places * 8).astype(np.int32))
     data = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.Array.from_buffers(pa.binary(), places.size - 1, [None, offsets, data])

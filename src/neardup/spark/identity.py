@@ -1,6 +1,6 @@
 """One id, one page, and a number for each page in the order of ids.
 
-The rule is that of `engines.identity`: of the records under one id the first, by (time, content,
+The rule is that of `rules.identity`: of the records under one id the first, by (time, content,
 place), has it; a later one takes the id it brought for that case, if nobody else has or wants that
 one before it; the others are skipped.
 """
@@ -49,8 +49,8 @@ def settle_identities(records: DataFrame, work: Work) -> Identified:
     dropped = repeats.join(renamed, "place", "left_anti")
     again = repeats.join(renamed, "place").withColumn("id", f.col("name"))
     pages = firsts.select("place", *PAGE).unionByName(again.select("place", *PAGE))
-    told = _duplicates(dropped, "another record has this id")
-    return Identified(pages, dropped.select("place"), skipped.unionByName(told))
+    repeated = _duplicates(dropped, "another record has this id")
+    return Identified(pages, dropped.select("place"), skipped.unionByName(repeated))
 
 
 def _order() -> list[Column]:

@@ -1,4 +1,4 @@
-"""The verdicts on pairs: the features of both pages brought together, and judged in tasks."""
+"""The verdicts on pairs: features of both pages are joined and judged in tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PairJudge:
     relations: Sequence[str]  # the verdicts that bring pages together
 
     def judge(self, pairs: DataFrame) -> DataFrame:
-        """`JUDGED`: what the left page of each pair is to the right one."""
+        """`JUDGED`: the relation of the left page of each pair to the right one."""
         method = self.method
 
         def judge(batch: pa.RecordBatch) -> pa.RecordBatch:

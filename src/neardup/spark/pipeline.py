@@ -1,8 +1,8 @@
 """The Spark engine: a cluster of machines. `dedup` reads as the algorithm.
 
-The same steps as the local engine takes, each over tables that Spark spreads over its machines.
-What grows with the pages never comes to the driver; what one step leaves for the next is kept in a
-work folder beside the result, so that a machine can be lost at any moment.
+It takes the same steps as the local engine, each over tables that Spark distributes. What grows
+with the number of pages never comes to the driver. Each step leaves its result for the next in a
+work directory next to the output, so that a machine can be lost at any moment.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def _nothing_read(skipped: DataFrame) -> str:
     if first is None:
         return "no page in the input"
     place = f"{first['source']} record {first['record']}"
-    told = f"{first['reason']}{': ' + first['detail'] if first['detail'] else ''}"
-    return f"no page could be read; {skipped.count()} skipped, the first at {place}: {told}"
+    why = f"{first['reason']}{': ' + first['detail'] if first['detail'] else ''}"
+    return f"no page could be read; {skipped.count()} skipped, the first at {place}: {why}"
 
 
 def _candidates(method: Method, features: DataFrame, found: Identified, work: Work) -> DataFrame:

@@ -1,4 +1,4 @@
-"""An earlier result of this engine, taken up again: its pages, features, clusters and verdicts."""
+"""An earlier result of the Spark engine: its pages, features, clusters and verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from neardup.spark.session import Storage, Work
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run has left; page numbers are those of that run unless said otherwise."""
+    """The data of an earlier run, by its own page numbers unless stated otherwise."""
 
     folder: str
     work: Work
@@ -32,7 +32,7 @@ class Earlier:
     def pages(self) -> DataFrame:
         """number and record of every page."""
         pages = self.read("remembered/pages")
-        if "observed" not in pages.columns:  # a result of before 0.2
+        if "observed" not in pages.columns:  # a result older than 0.2
             pages = pages.withColumn("observed", f.lit(None).cast("boolean"))
         return with_numbers(pages)[0]
 
@@ -68,7 +68,7 @@ class Earlier:
 
 
 def check_earlier(storage: Storage, folder: str, method: Method) -> None:
-    """Whether an earlier result can be taken up by this method."""
+    """Check that this method can use an earlier result."""
     if not storage.exists(f"{folder}/summary.json"):
         raise InputError(f"{folder} holds no result of an earlier run")
     if not storage.exists(f"{folder}/remembered/features"):
@@ -79,7 +79,7 @@ def check_earlier(storage: Storage, folder: str, method: Method) -> None:
 
 
 def with_known(pairs: DataFrame, earlier: DataFrame, known: DataFrame) -> DataFrame:
-    """The candidates with a new page in them that are not known."""
+    """The candidates that involve a new page and are not known."""
     old = earlier.select("number")
     both = pairs.join(old.withColumnRenamed("number", "left"), "left", "left_semi").join(
         old.withColumnRenamed("number", "right"), "right", "left_semi"

@@ -87,8 +87,8 @@ def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
     one_page = [name for name, each in FORMATS.items() if each.is_one_page]
     small = f.col("format").isin(IGNORED, *one_page)
     weight = f.sum(f.when(small, 1 / FILES_OF_A_TASK).otherwise(1)).alias("tasks")
-    told = pieces.agg(weight).first()
-    tasks = max(1, min(MOST_TASKS, math.ceil(told["tasks"] or 0))) if told else 1
+    total = pieces.agg(weight).first()
+    tasks = max(1, min(MOST_TASKS, math.ceil(total["tasks"] or 0))) if total else 1
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = (Piece(**row) for batch in batches for row in batch.to_pylist())

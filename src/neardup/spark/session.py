@@ -23,9 +23,9 @@ NO_JAVA = (
     "the Spark engine needs Java 17 or 21: install it (Debian, Ubuntu: apt-get install "
     "openjdk-17-jre-headless) and set JAVA_HOME if it is not found by itself"
 )
-# What a session of ours is made with. Those of others keep what they have.
+# For a session that neardup creates; an existing one keeps its own.
 OURS = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
-# What a run needs of any session, for its time.
+# For any session, during a run.
 DURING_A_RUN = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2048",
@@ -65,22 +65,22 @@ def _new_session(master: str | None) -> SparkSession:
 
 
 def check_java() -> None:
-    """Say what is missing before PySpark does, at length."""
+    """Report a missing or old Java in one line, before PySpark does at length."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     if java is None:
         raise NeardupError(NO_JAVA)
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         raise NeardupError(f"{java} does not run: {NO_JAVA}") from None
-    version = re.search(r'version "(\d+)', told.stderr)
+    version = re.search(r'version "(\d+)', output.stderr)
     if version and int(version[1]) < OLDEST_JAVA:
         raise NeardupError(f"{java} is Java {version[1]}: {NO_JAVA}")
 
 
 def _exactly(partitions: int | None) -> dict[str, str]:
-    """As many partitions as asked for, neither more nor fewer."""
+    """Settings for exactly this many partitions."""
     if partitions is None:
         return {}
     return {
@@ -91,7 +91,7 @@ def _exactly(partitions: int | None) -> dict[str, str]:
 
 @contextmanager
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The settings, until the end; then what was there before."""
+    """Change settings of the session, and restore them at the end."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -106,7 +106,7 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
 
 
 class Storage:
-    """The file system of Hadoop that a path leads to."""
+    """The Hadoop file system of a path."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm: Any = spark._jvm
@@ -154,7 +154,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Work:
-    """What every step has at hand: the session, the work folder, whom to tell."""
+    """The context of every step: session, work directory, progress."""
 
     spark: SparkSession
     folder: str
@@ -163,13 +163,13 @@ class Work:
 
     @property
     def result(self) -> str:
-        """The folder that becomes the result."""
+        """The directory that becomes the result."""
         return f"{self.folder}/result"
 
     def keep(self, rows: DataFrame, name: str) -> DataFrame:
-        """Write rows to the work folder and go on from there.
+        """Write rows to the work directory and continue from there.
 
-        A checkpoint: what comes later does not compute them again, also when a machine is lost.
+        This is a checkpoint: later steps do not compute them again, even if a machine is lost.
         """
         path = f"{self.folder}/{name}"
         rows.write.mode("overwrite").option("compression", "snappy").parquet(path)
@@ -178,7 +178,7 @@ class Work:
 
 @contextmanager
 def work_folder(spark: SparkSession, out: str, stages: Stages) -> Iterator[Work]:
-    """The work folder of a run that writes `out`, beside it; gone when the run ends."""
+    """The work directory of a run that writes `out`, next to it; removed when the run ends."""
     storage = Storage(spark, out)
     parent, _, name = out.rstrip("/").rpartition("/")
     folder = f"{parent}/.{name}.work" if parent or out.startswith("/") else f".{name}.work"
@@ -195,7 +195,7 @@ def work_folder(spark: SparkSession, out: str, stages: Stages) -> Iterator[Work]
 
 
 def check_destination(storage: Storage, out: str) -> None:
-    """Refuse to replace anything but an earlier result of ours."""
+    """Refuse to replace anything but an earlier result."""
     if not storage.exists(out) or storage.is_empty(out):
         return
     if not storage.exists(f"{out}/summary.json"):
@@ -203,7 +203,7 @@ def check_destination(storage: Storage, out: str) -> None:
 
 
 def put_in_place(work: Work, out: str) -> None:
-    """Make the result appear as `out` whole; an earlier result there goes only then."""
+    """Move the complete result to `out`; an earlier result is removed only then."""
     earlier = f"{work.folder}/earlier"
     if work.storage.exists(out):
         work.storage.move(out, earlier)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from neardup.model import Relation
+
 
 class PageRow(NamedTuple):
     """The bookkeeping of a page. Times are microseconds since 1970, UTC."""
@@ -31,6 +33,13 @@ class Edge(NamedTuple):
     b: int
     relation: str
     similarity: float | None
+
+    @classmethod
+    def between(cls, page: int, other: int, relation: str, similarity: float | None) -> Edge:
+        """The pair of two pages, where `relation` is that of `page` to `other`."""
+        if page < other:
+            return cls(page, other, relation, similarity)
+        return cls(other, page, str(Relation(relation).reverse), similarity)
 
     def other(self, page: int) -> int:
         """The page that makes the pair with this one."""

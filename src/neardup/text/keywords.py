@@ -21,7 +21,7 @@ import stopwordsiso
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import lists_of
+from neardup.arrays import Mask, Numbers, lists_of
 from neardup.config import read_toml
 from neardup.text.tokens import fold_batch
 
@@ -72,7 +72,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 def _of_language(
     texts: pa.Array, languages: Sequence[str], language: str, stem: bool
-) -> tuple[NDArray[np.int64], pa.Array]:
+) -> tuple[Numbers, pa.Array]:
     """Rows and words, in order, of the texts in one language."""
     rows = np.array([row for row, each in enumerate(languages) if each == language], np.int64)
     folded = fold_batch(texts.take(pa.array(rows)))
@@ -88,7 +88,7 @@ def _of_language(
     return parents[wanted], forms.take(encoded.indices.filter(pa.array(wanted)))
 
 
-def _vocabulary(words: pa.Array, language: str, stem: bool) -> tuple[NDArray[np.bool_], pa.Array]:
+def _vocabulary(words: pa.Array, language: str, stem: bool) -> tuple[Mask, pa.Array]:
     """Which distinct words are keywords, and the form each is counted under."""
     stops = pa.array(sorted(stop_words(language)), pa.string())
     kept = pc.and_(

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from neardup.arrays import booleans, list_array, offsets_of
+from neardup.arrays import Mask, Numbers, booleans, list_array, offsets_of
 from neardup.model import BlockKind, Region
 
 LINK_SHARE = 0.5
@@ -22,8 +21,6 @@ LONG_ENOUGH = 60  # bytes of UTF-8: ten English words or twenty Chinese characte
 OUTSIDE = pa.array([Region.HEADER, Region.NAV, Region.ASIDE, Region.FOOTER], pa.uint8())
 SENTENCE_END = r"""[.!?…。！？｡।॥؟۔։።។။][.!?…。！？"'”’»›」』)）\]】]*$"""
 ENDING = 4  # characters: room for closing quotes and brackets after the full stop
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Lines:
         page: Numbers = np.searchsorted(self.offsets, self.numbers, side="right") - 1
         return page
 
-    def only(self, chosen: NDArray[np.bool_]) -> Lines:
+    def only(self, chosen: Mask) -> Lines:
         return replace(self, numbers=self.numbers[chosen])
 
     def texts(self) -> pa.StringArray:

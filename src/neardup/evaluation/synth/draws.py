@@ -13,6 +13,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from neardup.arrays import Numbers
+
 Item = TypeVar("Item")
 _FEW, _MANY = 32, 256  # drawn ahead: many streams are short
 _STEP = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -50,7 +52,7 @@ class Draws:
             self._ahead = _MANY
         return self._held.pop()
 
-    def skewed(self, count: int) -> NDArray[np.int64]:
+    def skewed(self, count: int) -> Numbers:
         """`count` numbers from 0 to 63, low ones far more often: 0 in a tenth of cases.
 
         The product of two uniform draws: a subject has a few words that keep recurring.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.arrays import Floats, Numbers
 from neardup.evaluation.synth.draws import Draws
 
 # what a page is to its article; those after "original" are reprints, weighted
@@ -52,7 +53,7 @@ class Row:
 class Plan:
     """All rows, stored as columns."""
 
-    group: NDArray[np.int64]
+    group: Numbers
     copy: NDArray[np.uint8]
     part: NDArray[np.uint8]
     kind: NDArray[np.uint8]
@@ -96,7 +97,7 @@ def make_plan(pages: int, seed: int, reprints: float, *, forms: bool = True) -> 
 
 def _groups(
     pages: int, draws: Draws, reprints: float, forms: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Numbers, Numbers, Numbers]:
     """The number of pages, the type, and the pages per publication of each group."""
     made, counted = [], 0
     while counted < pages:
@@ -110,7 +111,7 @@ def _groups(
 
 def _some_groups(
     count: int, draws: Draws, reprints: float, forms: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Numbers, Numbers, Numbers]:
     wanted = reprints / (1 - reprints)  # average reprints per article
     mean = max(_MEAN_EXTRA, wanted)
     has_any = _uniform(draws, count) < wanted / mean
@@ -126,13 +127,13 @@ def _some_groups(
     return sizes.astype(np.int64), types.astype(np.int64), parts
 
 
-def _uniform(draws: Draws, count: int) -> NDArray[np.float64]:
-    drawn: NDArray[np.float64] = (draws.raw(count) >> np.uint64(12)) / 2.0**52
+def _uniform(draws: Draws, count: int) -> Floats:
+    drawn: Floats = (draws.raw(count) >> np.uint64(12)) / 2.0**52
     return drawn
 
 
-def _reprint_kinds(draws: Draws, count: int) -> NDArray[np.int64]:
+def _reprint_kinds(draws: Draws, count: int) -> Numbers:
     weights = np.cumsum(list(REPRINTS.values()))
     drawn = _uniform(draws, count) * weights[-1]
-    kinds: NDArray[np.int64] = np.searchsorted(weights, drawn, side="right") + 1
+    kinds: Numbers = np.searchsorted(weights, drawn, side="right") + 1
     return kinds

@@ -11,8 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from neardup.arrays import Floats
 from neardup.methods.base import State
 from neardup.methods.news_clusters.extractor import common_subsequences, cosines, unpack
 from neardup.methods.news_clusters.options import NewsClustersOptions
@@ -160,7 +160,7 @@ class Comparer:
         equal = sorted(page for page, score in scores.items() if score == least)
         return better + equal[: most - len(better)]
 
-    def _values(self, page: NewsPage, candidates: list[str]) -> NDArray[np.float64]:
+    def _values(self, page: NewsPage, candidates: list[str]) -> Floats:
         contents = [self._documents[each].content for each in candidates]
         if self._options.comparison == "lcs":
             return common_subsequences([page.content] * len(contents), contents)

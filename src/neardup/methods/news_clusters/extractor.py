@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from neardup.arrays import string_buffers
+from neardup.arrays import Floats, Mask, Numbers, string_buffers
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.options import NewsClustersOptions
@@ -140,21 +140,17 @@ FEATURES = {
 }
 
 
-def _long_enough(texts: pa.StringArray, minimum: int) -> NDArray[np.bool_]:
-    enough: NDArray[np.bool_] = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(
-        zero_copy_only=False
-    )
+def _long_enough(texts: pa.StringArray, minimum: int) -> Mask:
+    enough: Mask = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(zero_copy_only=False)
     return enough
 
 
-def _longest(
-    lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int
-) -> NDArray[np.int64]:
+def _longest(lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int) -> Numbers:
     """The indices of the `count` longest of each group, group by group, longest first."""
     order = np.lexsort((-lengths, groups))
     sorted_groups = groups[order]
     starts = np.searchsorted(sorted_groups, sorted_groups)
-    chosen: NDArray[np.int64] = order[np.arange(order.size) - starts < count]
+    chosen: Numbers = order[np.arange(order.size) - starts < count]
     return chosen
 
 
@@ -164,7 +160,7 @@ def _grouped(pages: NDArray[np.integer], values: pa.Array, count: int) -> pa.Lis
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
-def _distinct(pages: NDArray[np.int64], values: NDArray[np.uint64], count: int) -> pa.ListArray:
+def _distinct(pages: Numbers, values: NDArray[np.uint64], count: int) -> pa.ListArray:
     """Each value of a page once, at its first occurrence."""
     _, first = np.unique(np.stack([pages.astype(np.uint64), values]), axis=1, return_index=True)
     kept = np.sort(first)
@@ -173,7 +169,7 @@ def _distinct(pages: NDArray[np.int64], values: NDArray[np.uint64], count: int) 
 
 FIRST_SYMBOL, SYMBOLS = 0x1_0000, 0x10_0000  # the code points above the surrogates
 MOST = 65_535  # largest count stored
-Rows = Sequence[int] | NDArray[np.int64]
+Rows = Sequence[int] | Numbers
 PACKED = np.dtype([("word", "<u4"), ("count", "<u2")])
 
 
@@ -182,7 +178,7 @@ class Vectors(NamedTuple):
 
     words: NDArray[np.uint32]
     counts: NDArray[np.uint16]
-    offsets: NDArray[np.int64]
+    offsets: Numbers
 
 
 def count_words(words: pa.ListArray) -> Vectors:
@@ -223,15 +219,13 @@ def as_sequence(tokens: NDArray[np.uint64]) -> str:
     return symbols.tobytes().decode("utf-32-le")
 
 
-def cosines(
-    left: Vectors, right: Vectors, left_rows: Rows, right_rows: Rows
-) -> NDArray[np.float64]:
+def cosines(left: Vectors, right: Vectors, left_rows: Rows, right_rows: Rows) -> Floats:
     """The cosine of each pair of rows."""
     rows = np.asarray(left_rows, np.int64), np.asarray(right_rows, np.int64)
     return sparse_cosines(*left, *right, *rows)
 
 
-def common_subsequences(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+def common_subsequences(left: Sequence[str], right: Sequence[str]) -> Floats:
     """The longest common subsequence of each pair as a share of the longer sequence."""
     scored = process.cpdist(
         left, right, scorer=LCSseq.normalized_similarity, dtype=np.float64, workers=1

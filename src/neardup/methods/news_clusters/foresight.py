@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.arrays import Floats, Numbers
 from neardup.kernels.word_vectors import pages_with_most_hits
 from neardup.methods.news_clusters.devices import Best, Comparer, Newsroom
 from neardup.methods.news_clusters.extractor import Vectors, cosines
@@ -35,7 +36,7 @@ class Foresight(Comparer):
         return self._best.get(page.id)
 
 
-def can_foresee(room: Newsroom, times: NDArray[np.int64]) -> bool:
+def can_foresee(room: Newsroom, times: Numbers) -> bool:
     """Whether the stores are empty, the pages in order of time, and the options the usual ones."""
     options = room.options
     usual = options.candidates == "inverted" and options.comparison == "cosine"
@@ -46,7 +47,7 @@ def foresee(
     ids: pa.Array,
     titles: pa.ListArray,
     vectors: Vectors,
-    times: NDArray[np.int64],
+    times: Numbers,
     options: NewsClustersOptions,
 ) -> dict[str, Best]:
     """The best candidate of each page that has one above k. Pages need title words to be one."""
@@ -72,9 +73,7 @@ def foresee(
     return best
 
 
-def _values(
-    vectors: Vectors, first: int, others: NDArray[np.int64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _values(vectors: Vectors, first: int, others: Numbers, counts: Numbers) -> Floats:
     """The cosine of each page with each of its candidates; -1 in unused places."""
     is_candidate = np.arange(others.shape[1]) < counts[:, None]
     rows = first + np.repeat(np.arange(len(others)), counts)
@@ -83,7 +82,7 @@ def _values(
     return values
 
 
-def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], Numbers]:
     """The distinct words of each title, as numbers."""
     codes = titles.flatten().dictionary_encode().indices.to_numpy().astype(np.int64)
     pages = pc.list_parent_indices(titles).to_numpy().astype(np.int64)
@@ -92,9 +91,7 @@ def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], NDArray[np.int64
     return (both & 0xFFFF_FFFF).astype(np.int32), offsets
 
 
-def _inverted(
-    words: NDArray[np.int32], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _inverted(words: NDArray[np.int32], offsets: Numbers) -> tuple[NDArray[np.int32], Numbers]:
     """The pages of each word, from the words of each page: the inverted table."""
     pages = np.repeat(np.arange(offsets.size - 1, dtype=np.int32), np.diff(offsets))
     order = np.argsort(words, kind="stable")

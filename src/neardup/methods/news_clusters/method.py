@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, list_array, ragged, string_buffers
+from neardup.arrays import FeatureRows, Floats, list_array, ragged, string_buffers
 from neardup.kernels.feature_codes import common_symbols
 from neardup.kernels.sentences import count_sentences
 from neardup.kernels.shingles import document_hashes
@@ -163,7 +162,7 @@ class NewsClusters(Method):
         judged = [self._verdict(*row) for row in zip(*columns, strict=True)]
         return verdicts(*zip(*judged, strict=True)) if judged else verdicts([], [], [])
 
-    def _values(self, left: pa.RecordBatch, right: pa.RecordBatch) -> NDArray[np.float64]:
+    def _values(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Floats:
         """The Comparer's value of each pair."""
         if self.options.comparison == "lcs":
             sequences = left["sequence"].to_pylist(), right["sequence"].to_pylist()
