@@ -39,6 +39,7 @@ from neardup.kernels.lines import (
     line_starts,
     newline_bits,
     sentence_offsets,
+    without_digits,
 )
 from neardup.kernels.look_alikes import unmix
 from neardup.kernels.scan import Scanner
@@ -141,6 +142,7 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     token_spans: of_documents(token_spans),
     unmix: of_documents(unmix),
     utf8_damage: utf8_damage,
+    without_digits: without_digits,
 }
 # Steps of a kernel above (or of the scanner) go on from a place of the data.
 STEPS = {"i", "at", "begin", "start", "html", "starts", "pieces"}

@@ -42,16 +42,15 @@ class Settings:
         return make_method(self.method, self.options, view=self.view, stored=True)
 
 
-def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
+def settle(store: Store, request: Request, current: int = FORMAT) -> Settings:
     """The settings of the store: the requested ones if it is new; else an error if they differ.
 
     `current` is the format of this version.
     """
     stored = store.read(_stored)
     if stored is None:
-        method = make_method(
-            asked.method or DEFAULT_METHOD, asked.options, preset=asked.preset, view=asked.view
-        )
+        named = request.method or DEFAULT_METHOD
+        method = make_method(named, request.options, preset=request.preset, view=request.view)
         if method.joining is Joining.REPOSITORY:
             raise UsageError(
                 "joining=repository decides once, in order, and the index lets later pages change "
@@ -61,11 +60,11 @@ def settle(store: Store, asked: Request, current: int = FORMAT) -> Settings:
             current,
             reference(method),
             dataclasses.asdict(method.options),
-            asked.keep_text is not False,
+            request.keep_text is not False,
             str(method.view),
         )
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
-    _check(store.url, stored, asked, current)
+    _check(store.url, stored, request, current)
     return stored
 
 
@@ -90,9 +89,9 @@ def keep_upgraded(session: Session, method: Method) -> None:
         session.keep_setting(name, json.dumps(value, sort_keys=True))
 
 
-def _check(url: str, stored: Settings, asked: Request, current: int) -> None:
+def _check(url: str, stored: Settings, request: Request, current: int) -> None:
     can_upgrade = stored.keep_text and stored.format < current
-    if stored.format != current and not (asked.upgrade and can_upgrade):
+    if stored.format != current and not (request.upgrade and can_upgrade):
         advice = "use the neardup that wrote it, or add the pages to a new store"
         if can_upgrade:
             advice = f"upgrade it with `neardup recheck --store {url}`, from the text that it keeps"
@@ -101,17 +100,17 @@ def _check(url: str, stored: Settings, asked: Request, current: int) -> None:
             f"{current}: {advice}"
         )
     method = stored.make_method()
-    wanted = method if asked.method is None else make_method(asked.method)
+    wanted = method if request.method is None else make_method(request.method)
     if reference(wanted) != reference(method):
         raise StoreError(
             f"{url} was made with the method {stored.method}, not {reference(wanted)}: leave the "
             "method out, or give another store"
         )
-    if asked.options or asked.preset or asked.view:
-        view = asked.view or (None if asked.preset else str(method.view))
-        wanted = make_method(type(method), asked.options, preset=asked.preset, view=view)
+    if request.options or request.preset or request.view:
+        view = request.view or (None if request.preset else str(method.view))
+        wanted = make_method(type(method), request.options, preset=request.preset, view=view)
         _check_options(url, method, wanted)
-    if asked.keep_text is not None and asked.keep_text != stored.keep_text:
+    if request.keep_text is not None and request.keep_text != stored.keep_text:
         kept = "with" if stored.keep_text else "without"
         raise StoreError(f"{url} was made {kept} the text of pages: that cannot be changed")
 

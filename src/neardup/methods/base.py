@@ -336,10 +336,7 @@ class AllPairsMethod(Method):
 
     default_view = View.OWN
     paper_view = View.WHOLE
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch(exhaustive=True)
+    candidate_source = OwnSearch(exhaustive=True)
 
     @abstractmethod
     def pair_finder(self, pages: pa.RecordBatch) -> PairFinder:

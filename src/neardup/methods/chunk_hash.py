@@ -57,7 +57,6 @@ class ChunkHash(SetMethod):
         "minimum_chunk": 1,
         "minimum_tokens": 1,
     }
-
     column = "chunks"
 
     @property

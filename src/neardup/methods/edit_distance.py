@@ -37,7 +37,6 @@ from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
     Method,
     Numbers,
     OwnSearch,
@@ -111,14 +110,10 @@ class EditDistance(Method):
     }
     default_view = View.OWN
     paper_view = View.WHOLE
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch()
-
-    @property
-    def feature_schema(self) -> pa.Schema:
-        return pa.schema([("symbols", pa.string()), ("length", pa.int64()), ("site", pa.string())])
+    candidate_source = OwnSearch()
+    feature_schema = pa.schema(
+        [("symbols", pa.string()), ("length", pa.int64()), ("site", pa.string())]
+    )
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED

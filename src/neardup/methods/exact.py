@@ -21,7 +21,6 @@ from neardup.config import option
 from neardup.kernels.fold import fold
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
     Method,
     Numbers,
     SharedKeys,
@@ -48,14 +47,8 @@ class Exact(Method):
     cost = "linear"
     Options = ExactOptions
     options: ExactOptions
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return SharedKeys(decisive=True)
-
-    @property
-    def feature_schema(self) -> pa.Schema:
-        return pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
+    candidate_source = SharedKeys(decisive=True)
+    feature_schema = pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED

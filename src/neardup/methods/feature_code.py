@@ -80,7 +80,6 @@ class FeatureCode(Method):
         "certain_length": -1,
     }
     joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
-
     default_view = View.OWN
     view_option = "site_blocks"
 
@@ -88,16 +87,14 @@ class FeatureCode(Method):
     def candidate_source(self) -> CandidateSource:
         return InOrder() if self.options.index == "forest" else SharedKeys()
 
-    @property
-    def feature_schema(self) -> pa.Schema:
-        return pa.schema(
-            [
-                ("main", pa.list_(pa.uint64())),
-                ("auxiliary", pa.list_(pa.uint64())),  # n symbols per paragraph
-                ("own", pa.int32()),  # paragraphs without a stock opening: the paper's n - m
-                ("bytes", pa.int64()),  # of the main text in GB18030, the paper's tl
-            ]
-        )
+    feature_schema = pa.schema(
+        [
+            ("main", pa.list_(pa.uint64())),
+            ("auxiliary", pa.list_(pa.uint64())),  # n symbols per paragraph
+            ("own", pa.int32()),  # paragraphs without a stock opening: the paper's n - m
+            ("bytes", pa.int64()),  # of the main text in GB18030, the paper's tl
+        ]
+    )
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED

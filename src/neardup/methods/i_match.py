@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from neardup.arrays import Floats, Mask, Numbers, Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
-from neardup.methods.base import CandidateSource, SharedKeys, key_batch
+from neardup.methods.base import SharedKeys, key_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
@@ -76,10 +76,7 @@ class IMatch(TokenMethod):
         "minimum_terms": 1,
         "minimum_tokens": 1,
     }
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return SharedKeys(decisive=True)
+    candidate_source = SharedKeys(decisive=True)
 
     @property
     def sketch_schema(self) -> pa.Schema:

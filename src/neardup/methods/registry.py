@@ -116,8 +116,8 @@ def make_method(
     options = {**(cls.paper_preset if as_printed else {}), **(values or {})}
     if threshold is not None:
         options |= _threshold(cls, threshold, values or {})
-    asked = _old_view(cls, options)
-    chosen = read_view(view) or asked or (cls.paper_view if as_printed else None)
+    by_option = _old_view(cls, options)
+    chosen = read_view(view) or by_option or (cls.paper_view if as_printed else None)
     built: object = build_options(cls.Options, options, owner=cls.name, warn=not stored)
     return cls(built, chosen)
 

@@ -34,7 +34,7 @@ from neardup.kernels.simhash import (
     table_keys,
     table_masks,
 )
-from neardup.methods.base import CandidateSource, OwnSearch, key_batch, pair_batch
+from neardup.methods.base import OwnSearch, key_batch, pair_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
@@ -66,14 +66,8 @@ class Simhash(TokenMethod):
     Options = SimhashOptions
     options: SimhashOptions
     paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 1}
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch()
-
-    @property
-    def sketch_schema(self) -> pa.Schema:
-        return pa.schema([("fingerprint", pa.uint64())])
+    candidate_source = OwnSearch()
+    sketch_schema = pa.schema([("fingerprint", pa.uint64())])
 
     def sketch(
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None

@@ -68,7 +68,6 @@ class SpotSigs(SetMethod):
         "antecedents": "a an the is",
         "minimum_spots": 1,
     }
-
     column = "spots"
     member_words = "spot signatures"
 

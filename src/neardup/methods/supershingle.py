@@ -27,7 +27,7 @@ from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import group_hashes, permutations
 from neardup.kernels.shingles import document_hashes, shingle_hashes
-from neardup.methods.base import CandidateSource, SharedKeys, key_batch
+from neardup.methods.base import SharedKeys, key_batch
 from neardup.methods.token_method import (
     Comparison,
     Hashes,
@@ -63,9 +63,7 @@ class Supershingle(TokenMethod):
                 f"supershingle: {self.options.common} in common of {self.options.supershingles}"
             )
 
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return SharedKeys(decisive=True)
+    candidate_source = SharedKeys(decisive=True)
 
     @property
     def sketch_schema(self) -> pa.Schema:

@@ -23,7 +23,6 @@ from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
     Method,
     Numbers,
     OwnSearch,
@@ -152,9 +151,7 @@ class SetMethod(TokenMethod):
     def member_words(self) -> str:
         """What a set has as members, in words."""
 
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return OwnSearch()
+    candidate_source = OwnSearch()
 
     @property
     def sketch_schema(self) -> pa.Schema:

@@ -129,16 +129,14 @@ class WordTable(AllPairsMethod):
     def surveys(self) -> Surveys | None:
         return self if self.options.threshold == "average" else None
 
-    @property
-    def feature_schema(self) -> pa.Schema:
-        return pa.schema(
-            [
-                ("words", pa.list_(pa.uint64())),
-                ("frequencies", pa.list_(pa.int64())),
-                ("positions", pa.list_(pa.int64())),
-                ("average", pa.float64()),
-            ]
-        )
+    feature_schema = pa.schema(
+        [
+            ("words", pa.list_(pa.uint64())),
+            ("frequencies", pa.list_(pa.int64())),
+            ("positions", pa.list_(pa.int64())),
+            ("average", pa.float64()),
+        ]
+    )
 
     def survey(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """The tables of the sample, as far as this batch has a part in it."""

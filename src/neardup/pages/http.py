@@ -27,13 +27,13 @@ def inflate_bounded(data: bytes, encoding: str, limit: int) -> bytes:
 def _inflate_one(data: bytes, member: Gzip | Zstd, limit: int) -> bytes:
     pieces, size, left = [], 0, data
     while not member.eof and size <= limit:
-        given, rest = left[: member.step], left[member.step :]
+        chunk, rest = left[: member.step], left[member.step :]
         try:
-            piece = member.feed(given)
+            piece = member.feed(chunk)
         except BrokenError as error:
             raise ValueError(str(error)) from None
         left = member.left + rest
-        if not piece and not given:
+        if not piece and not chunk:
             raise EOFError
         pieces.append(piece)
         size += len(piece)
@@ -58,11 +58,11 @@ def _unbrotli(data: bytes, limit: int) -> bytes:
     import brotli  # noqa: PLC0415
 
     decompressor = brotli.Decompressor()
-    pieces, size, given = [], 0, data
+    pieces, size, chunk = [], 0, data
     try:
         while size <= limit and not decompressor.is_finished():
-            piece = decompressor.process(given, output_buffer_limit=limit + 1 - size)
-            given = b""
+            piece = decompressor.process(chunk, output_buffer_limit=limit + 1 - size)
+            chunk = b""
             if not piece and decompressor.can_accept_more_data():
                 raise EOFError
             pieces.append(piece)

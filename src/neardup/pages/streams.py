@@ -250,18 +250,18 @@ class _Members:
         while not member.eof:
             if not self._pending:
                 self._pending = self._stream.read(member.read_size)
-            given, self._pending = self._pending[: member.step], self._pending[member.step :]
+            piece, self._pending = self._pending[: member.step], self._pending[member.step :]
             try:
-                data = member.feed(given)
+                data = member.feed(piece)
             except BrokenError:
-                self._pending = given + self._pending
+                self._pending = piece + self._pending
                 yield from self._rescue(start, given_out)
                 raise
             self._pending = member.left + self._pending
             if data:
                 given_out += len(data)
                 yield data
-            elif not given:
+            elif not piece:
                 self._damage = Damage(SkipReason.TRUNCATED, "the compressed data ends early")
                 return
 

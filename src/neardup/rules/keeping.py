@@ -56,16 +56,16 @@ def choose_kept(
     return kept[labels]
 
 
-def keep_policy(asked: str | None, *, by_rule: bool) -> str:
+def keep_policy(requested: str | None, *, by_rule: bool) -> str:
     """The policy of a run; none may be given if the method's own rule decides."""
     if not by_rule:
-        policy = asked or DEFAULT_POLICY
+        policy = requested or DEFAULT_POLICY
         policy_order(policy)  # reject a bad name before any work
         return policy
-    if asked not in (None, BY_RULE):
+    if requested not in (None, BY_RULE):
         raise UsageError(
-            f"with joining=repository the rule says which page is kept: leave out keep={asked}, or "
-            "set joining=components"
+            "with joining=repository the rule says which page is kept: leave out "
+            f"keep={requested}, or set joining=components"
         )
     return BY_RULE
 

@@ -156,12 +156,12 @@ class Client:
 
     def clusters(self, **wanted: str | int | datetime) -> Iterator[ClusterSummary]:
         """All clusters that match (smallest, host, search, since, sort), in summary."""
-        asked: dict[str, Any] = dict(wanted)
-        if isinstance(since := asked.get("since"), datetime):
-            asked["since"] = since.isoformat()
+        params: dict[str, Any] = dict(wanted)
+        if isinstance(since := params.get("since"), datetime):
+            params["since"] = since.isoformat()
         skip: int | None = 0
         while skip is not None:
-            found = self._caller.json("GET", "/v1/clusters", params={**asked, "skip": skip})
+            found = self._caller.json("GET", "/v1/clusters", params={**params, "skip": skip})
             yield from (record_from(ClusterSummary, each) for each in found["clusters"])
             skip = found["next"]
 
@@ -170,8 +170,8 @@ class Client:
         members: list[StoredPage] = []
         skip: int | None = 0
         while skip is not None:
-            asked = {"skip": skip, "most": 1_000}
-            found = self._caller.json("GET", _cluster_path(name), params=asked, missing=True)
+            params = {"skip": skip, "most": 1_000}
+            found = self._caller.json("GET", _cluster_path(name), params=params, missing=True)
             if found is None:
                 break
             members += (record_from(StoredPage, each) for each in found["members"])
@@ -213,9 +213,9 @@ class Client:
         return self._caller.send("GET", "/v1/feedback/pairs.csv").text
 
     def _send_page(self, page: RawPage, *, dry_run: bool) -> Answer:
-        asked = {"dry_run": dry_run}
+        params = {"dry_run": dry_run}
         sent = self._caller.send(
-            "POST", "/v1/pages", params=asked, content=page_line(page), kind="application/json"
+            "POST", "/v1/pages", params=params, content=page_line(page), kind="application/json"
         )
         return answer_from(sent.json())
 

@@ -120,8 +120,8 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        self.id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        sent = headers.get("x-request-id", "")
+        self.id = sent if REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
         scope["request_id"] = self.id
         self.started = time.perf_counter()
         self.status = self.bytes_in = self.bytes_out = 0
@@ -268,9 +268,9 @@ class Bounds:
     def _is_stranger(self, scope: Scope) -> bool:
         request = Request(scope)
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        given = token.strip() if scheme.lower() == "bearer" else None
+        bearer = token.strip() if scheme.lower() == "bearer" else None
         session = request.cookies.get(SESSION)
-        accesses = self._tokens.access(given), self._tokens.session_access(session)
+        accesses = self._tokens.access(bearer), self._tokens.session_access(session)
         return max(accesses) is Access.NONE
 
 

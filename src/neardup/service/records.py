@@ -144,11 +144,11 @@ register_url_convertor("page_id", PageIdConvertor())
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
 
-def answer_line(given: Answer | Skipped) -> bytes:
+def answer_line(answer: Answer | Skipped) -> bytes:
     """An answer as one line of JSON, without the line break."""
-    if isinstance(given, Skipped):
-        return given.model_dump_json().encode()
-    return ANSWER.dump_json(given, exclude={"refused"})
+    if isinstance(answer, Skipped):
+        return answer.model_dump_json().encode()
+    return ANSWER.dump_json(answer, exclude={"refused"})
 
 
 def or_skipped(answer: Answer, page: RawPage) -> Answer | Skipped:
@@ -164,16 +164,16 @@ def plain_id(text: str) -> str:
     return to_bytes(text).decode().replace("\0", "\ufffd")
 
 
-def page_from(given: PageIn, limits: Limits, name: str = "") -> RawPage:
+def page_from(page: PageIn, limits: Limits, name: str = "") -> RawPage:
     """The page of a request; `name` is the id of a page without one."""
-    found = page_from_fields(given.model_dump(), Source(BODY), limits)
-    if isinstance(found, Skip):
-        raise refused(found)
-    if not given.id and not given.url:
+    parsed = page_from_fields(page.model_dump(), Source(BODY), limits)
+    if isinstance(parsed, Skip):
+        raise refused(parsed)
+    if not page.id and not page.url:
         if not name:
             raise Problem(422, "no-id", "a page needs an id or a url")
-        return RawPage(name, found.body, found.is_html, found.source, title=found.title)
-    return found
+        return RawPage(name, parsed.body, parsed.is_html, parsed.source, title=parsed.title)
+    return parsed
 
 
 def refused(skip: Skip) -> Problem:

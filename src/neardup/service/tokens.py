@@ -46,10 +46,10 @@ class Tokens:
     def __repr__(self) -> str:
         return f"Tokens({len(self.known)})"  # never into a log
 
-    def access(self, given: str | None) -> Access:
+    def access(self, token: str | None) -> Access:
         if not self.known:
             return Access.WRITE
-        return self._greatest(given or "", lambda token: token)
+        return self._greatest(token or "", lambda known: known)
 
     def session(self, token: str, now: float | None = None) -> str:
         """The cookie of a browser that logged in with this token."""
@@ -66,18 +66,18 @@ class Tokens:
             return Access.NONE
         return self._greatest(signature, lambda token: _signed(token, until))
 
-    def _greatest(self, given: str, expected: Callable[[str], str]) -> Access:
+    def _greatest(self, shown: str, expected: Callable[[str], str]) -> Access:
         """The highest access; all tokens are compared, so that timing reveals nothing."""
         found = Access.NONE
         for token, access in self.known:
-            fits = _equal(given, expected(token))
+            fits = _equal(shown, expected(token))
             found = max(found, access if fits else Access.NONE)
         return found
 
 
-def _equal(given: str, expected: str) -> bool:
+def _equal(shown: str, expected: str) -> bool:
     """In constant time, also for texts of different lengths."""
-    return hmac.compare_digest(_digest(given), _digest(expected))
+    return hmac.compare_digest(_digest(shown), _digest(expected))
 
 
 def _digest(text: str) -> bytes:

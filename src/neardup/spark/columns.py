@@ -1,8 +1,8 @@
 """Columns that Spark can carry, and steps over the batches and groups of its rows.
 
-Spark knows no unsigned numbers, and takes lists number by number. So unsigned numbers travel as
-signed ones of the same bits, and lists of numbers as byte strings. What comes back from Spark is
-made what it was by the schema it had.
+Spark has no unsigned numbers, and handles lists number by number. So unsigned numbers are passed as
+signed ones with the same bits, and lists of numbers as byte strings. What comes back is restored
+according to its original schema.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LOWEST = np.uint64(1 << 63)
 
 
 def carried_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of what `to_spark` gives for a batch of `schema`."""
+    """The schema of `to_spark` for a batch of `schema`."""
     return pa.schema([pa.field(field.name, _carried_type(field.type)) for field in schema])
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The same as PySpark says it."""
+    """The schema in the types of PySpark."""
     return from_arrow_schema(schema)
 
 
@@ -88,7 +88,7 @@ def _number_lists(schema: pa.Schema) -> list[str]:
 
 
 def _plain(field: pa.Field) -> pa.Field:
-    """Lists of one kind, numbers with a sign."""
+    """The field with signed numbers, and lists of the ordinary kind."""
     if _is_number_list(field.type):
         return pa.field(field.name, pa.list_(field.type.value_type))
     return pa.field(field.name, _carried_type(field.type))
@@ -115,7 +115,7 @@ def renamed(rows: DataFrame, **columns: str) -> DataFrame:
 def map_batches(
     rows: DataFrame, step: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
 ) -> DataFrame:
-    """What `step` makes of each batch of rows, in tasks."""
+    """Apply `step` to each batch of rows, in tasks."""
 
     def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from map(step, batches)
@@ -132,10 +132,10 @@ def map_groups(
     order: Sequence[str] = (),
     rows_at_once: int = ROWS_AT_ONCE,
 ) -> DataFrame:
-    """What `step` makes of the groups of equal numbers in the columns `by`.
+    """Apply `step` to the groups of rows with equal numbers in the columns `by`.
 
-    A group is in one task, its rows in the `order` of other columns; a step gets whole groups, many
-    at a time where they are small.
+    All rows of a group are in one task, sorted by the columns `order`. A step gets whole groups,
+    many at a time if they are small.
     """
 
     def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -149,9 +149,9 @@ def map_groups(
 def whole_groups(
     batches: Iterable[pa.RecordBatch], by: list[str], rows_at_once: int
 ) -> Iterator[pa.Table]:
-    """The rows of sorted batches, so many at a time, and never a part of a group.
+    """The rows of sorted batches, about `rows_at_once` at a time, without splitting a group.
 
-    A group is rows next to each other with equal numbers in the columns `by`.
+    A group is a run of rows with equal numbers in the columns `by`.
     """
     held: list[pa.RecordBatch] = []
     count = 0

@@ -1,9 +1,10 @@
 """Connected components, without a jar and without the driver.
 
 Large-star and small-star (Kiveris et al. 2014, Connected Components in MapReduce and Beyond): every
-page is moved to the smallest page it knows, in turns with its larger and its smaller neighbours,
-until nothing moves. Rounds grow with the logarithm of the longest chain. Each round is kept in the
-work folder, so a lost machine costs one round at most. What fits in one task is left to the kernel.
+page is linked to the smallest page it knows, alternating between its larger and its smaller
+neighbours, until nothing changes. The number of rounds grows with the logarithm of the longest
+chain. Each round is kept in the work directory, so a lost machine costs at most one round. What
+fits in one task is left to the kernel.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _contract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         held.append(batch)
         count += batch.num_rows
-        if count >= 2 * IN_ONE_TASK:  # a bound; what is left over, later rounds join
+        if count >= 2 * IN_ONE_TASK:  # bounds memory; later rounds join what this leaves apart
             yield _stars(held)
             held, count = [], 0
     if held:

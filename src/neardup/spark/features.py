@@ -1,9 +1,9 @@
 """The survey, for a method that needs one, and the features of all pages.
 
-There are many more counts than pages. So they travel packed: a row holds all keys of a bucket (keys
-with the same first bits) and their counts as byte strings. Spark moves few large rows, and adding
-up is the local engine's. Where the counts above 1 are few, every task gets them all; where they are
-many, pages are taken in chunks, and each chunk is joined with the counts of the keys it asks for.
+There are many more counts than pages. So they are packed: a row holds all keys of a bucket (keys
+with the same first bits) and their counts as byte strings. Spark moves few large rows, and the
+local engine's code adds them up. If there are few counts above 1, every task gets all of them;
+otherwise pages are processed in chunks, each joined with the counts of the keys that it looks up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from neardup.spark.session import Work
 from neardup.text.sites import Survey, add_counts
 
 BUCKET_BITS = 12
-COUNTS_AT_ONCE = 2_000_000  # that a task holds before it packs them
+COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them
 PACKED = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("counts", pa.binary())])
 COUNTED = carried_schema(COUNTS)
 
@@ -49,7 +49,7 @@ def survey_pages(
     earlier: DataFrame | None,
     folder: str,
 ) -> DataFrame:
-    """`PACKED`: the counts of all pages, each bucket once; `earlier` are added to them."""
+    """`PACKED`: the counts of all pages and of `earlier`, one row per bucket."""
 
     def survey(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
@@ -77,7 +77,7 @@ def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def counted_more_than_once(counts: DataFrame) -> DataFrame:
-    """`PACKED` without the counts of 1, which nobody asks for."""
+    """`PACKED` without the counts of 1, which no step needs."""
 
     def several(batch: pa.RecordBatch) -> pa.RecordBatch:
         counted = unpacked(batch)
@@ -93,12 +93,12 @@ def number_of_counts(counts: DataFrame) -> int:
 
 
 def whole_survey(counts: DataFrame, pages: int) -> Survey:
-    """All counts in one place: for few of them."""
+    """All counts in memory, if there are few."""
     return Survey.from_counts(pages, [add_counts([unpacked(counts.toArrow())])])
 
 
 def as_rows(counts: DataFrame) -> DataFrame:
-    """key and count, a row each."""
+    """One row per key, with its count."""
     return map_batches(counts, lambda batch: to_spark(unpacked(batch)), COUNTED)
 
 
@@ -127,14 +127,14 @@ def unpacked(table: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
 
 
 BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
-CHUNK_BITS = 11  # of a place: 2048 pages make a chunk
+CHUNK_BITS = 11  # low bits of a place: 2048 pages make a chunk
 VIEWED = pa.schema([*PAGES, *COLUMNS])
 PLACED = pa.schema([("place", pa.int64()), *carried_schema(VIEWED)])
 LOOKUPS = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
 
 
 def features_schema(method: Method) -> pa.Schema:
-    """A page's place, its features, and what is asked of them time and again."""
+    """A page's place, its features, and what is often needed of them."""
     features = pa.struct(list(carried_schema(method.row_schema)))
     return pa.schema(
         [
@@ -148,9 +148,9 @@ def features_schema(method: Method) -> pa.Schema:
 
 @dataclass(frozen=True)
 class Counting:
-    """Something to count over all pages before a step can be taken."""
+    """Something to count over all pages before a step."""
 
-    folder: str  # of the result, where the counts are remembered
+    folder: str  # of the result, where the counts are stored
     count: Callable[[pa.RecordBatch], pa.RecordBatch]
     lookups: Callable[[pa.RecordBatch], NDArray[np.uint64]]
 
@@ -169,7 +169,7 @@ def describe(
     *,
     broadcast_counts: int = BROADCAST_COUNTS,
 ) -> DataFrame:
-    """number, features, decidable and same_host_group of every page, in the work folder."""
+    """number, features, decidable and same_host_group of every page, in the work directory."""
     pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
     pages = pages.select("place", *PAGES.names)
     surveyor = Surveyor(found.count, work, earlier_counts, broadcast_counts)
@@ -185,8 +185,8 @@ def describe(
 
 
 def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFrame:
-    """The features of pages, after what has to be counted first: what sites repeat, and what the
-    method counts over the text that its view leaves."""
+    """The features of pages, after counting what they depend on: what sites repeat, and what the
+    method counts over the text of its view."""
     schema = features_schema(method)
     files = {name: Path(file).stem for name, file in survey_files(method).items()}
     sites, surveys = method.site_counts, method.surveys
@@ -247,7 +247,7 @@ def _feature_rows(
 
 @dataclass(frozen=True)
 class Surveyor:
-    """Counts over all pages, and brings the counts to the steps that need them."""
+    """Counts over all pages, and passes the counts to the steps that need them."""
 
     pages: int
     work: Work
@@ -255,9 +255,8 @@ class Surveyor:
     broadcast_counts: int
 
     def count(self, counting: Counting, pages: DataFrame) -> WithCounts:
-        """Count, and tell how to take a step with the counts: with all those above 1 in every task
-        where they are few, otherwise chunk by chunk of pages, each with the counts of the keys it
-        looks up."""
+        """Count over all pages; returns a function that takes a step with the counts: with all of
+        those above 1 in every task if they are few, else with those that a chunk looks up."""
         with self.work.stages("survey") as stage:
             known = self.earlier.get(counting.folder)
             counts = survey_pages(counting.count, pages, self.work, known, counting.folder)

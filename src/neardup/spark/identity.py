@@ -1,8 +1,8 @@
 """One id, one page, and a number for each page in the order of ids.
 
 The rule is that of `rules.identity`: of the records under one id the first, by (time, content,
-place), has it; a later one takes the id it brought for that case, if nobody else has or wants that
-one before it; the others are skipped.
+place), keeps it; a later one takes its alternative id, if no other record has it or claims it
+first; the others are skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from neardup.spark.session import Work
 
 PAGE = ["id", *CARRIED]
 SKIP = ["source", "record", "id", "reason", "detail"]
-ROW_MASK = (1 << 33) - 1  # of Spark's row numbers, the row within its partition
+ROW_MASK = (1 << 33) - 1  # the part of Spark's row numbers that is the row within its partition
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Identified:
 
 
 def settle_identities(records: DataFrame, work: Work) -> Identified:
-    """The pages among the records, with their final ids; not numbered yet."""
+    """The pages among the records, with their final ids, not numbered yet."""
     under_id = Window.partitionBy("id").orderBy(*_order())
     columns = ["place", "again", "digest", *PAGE]
     ranked = records.where("reason is null").select(*columns)
@@ -59,7 +59,7 @@ def _order() -> list[Column]:
 
 
 def _renamed(ranked: DataFrame, repeats: DataFrame) -> DataFrame:
-    """`place` and `name` of the repeats that brought an id nobody has: the first to want it."""
+    """`place` and `name` of the repeats whose alternative id is free; the first to claim it."""
     taken = ranked.select("id").union(repeats.select("first_again")).distinct()
     wanting = repeats.where("again != ''").withColumnRenamed("again", "name")
     free = wanting.join(taken.withColumnRenamed("id", "name"), "name", "left_anti")
@@ -77,7 +77,7 @@ def _duplicates(pages: DataFrame, why: str) -> DataFrame:
 
 
 def without_earlier(found: Identified, earlier: DataFrame) -> Identified:
-    """The pages whose ids an earlier run has not, and those of the earlier run."""
+    """The pages of an earlier run, and those whose ids it does not have."""
     ids = earlier.select("id")
     seen = found.pages.join(ids, "id", "left_semi")
     old = earlier.select(f.lit(None).cast("long").alias("place"), *PAGE)

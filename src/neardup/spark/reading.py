@@ -1,9 +1,9 @@
-"""The first step: every record of the inputs, parsed, in the work folder.
+"""The first step: every record of the inputs, parsed, in the work directory.
 
-Files are the work of tasks; a Parquet file is cut by its row groups. Tasks read with our own
-readers, which open local paths and what fsspec reaches, and hold one batch at a time. Paths that
-only Hadoop knows (`HADOOP`) are fetched by Spark, file by file, and given to the same readers.
-Why: docs/decisions/0010-spark.md.
+Files are distributed over tasks; Parquet files are split by row groups. Tasks use neardup's own
+readers, which open local paths and those of fsspec, and hold one batch at a time. Files that only
+Hadoop can open (`HADOOP`) are fetched by Spark and passed to the same readers. The reasons are in
+docs/decisions/0010-spark.md.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from neardup.spark.columns import map_batches, spark_schema
 from neardup.spark.records import RECORDS, as_records, placed, with_repeated_pages
 from neardup.spark.session import Work
 
-# Schemes that Spark reads and fsspec does not, or not without more than a package.
+# Schemes that Spark reads and fsspec does not, or only with more set-up than a package.
 HADOOP = ("hdfs", "viewfs", "s3a", "s3n", "abfs", "abfss", "wasb", "wasbs", "dbfs", "file")
-ROWS_OF_A_PIECE = 4096  # of a Parquet file, at least
-FILES_OF_A_TASK = 128  # that are a page each
+ROWS_OF_A_PIECE = 4096  # minimum rows of a piece of a Parquet file
+FILES_OF_A_TASK = 128  # files of one page each
 MOST_TASKS = 10_000
 
 
@@ -44,7 +44,7 @@ class Piece:
 
     path: str
     name: str
-    format: str  # empty where the content has to tell
+    format: str  # empty if only the content can tell
     first_group: int = 0
     groups: int = 0
 
@@ -56,7 +56,7 @@ PIECES = pa.schema(
 
 
 def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame:
-    """Every record of `inputs` (`RECORDS`), in the work folder."""
+    """Every record of `inputs` (`RECORDS`), in the work directory."""
     ours = [each for each in inputs if not is_hadoop(each)]
     if "-" in ours:
         raise InputError("the Spark engine reads files; standard input is for the local engine")
@@ -70,7 +70,7 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame
 
 
 def is_hadoop(path: str) -> bool:
-    """Whether Spark has to open it."""
+    """Whether only Spark can open a path."""
     scheme, colon, _ = path.partition(":")
     return bool(colon) and scheme in HADOOP
 
@@ -99,7 +99,7 @@ def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
 
 
 def _fetched(path: str, limits: Limits, work: Work) -> DataFrame:
-    """The records of files that Spark opens; each has to fit in memory."""
+    """The records of files that Spark opens; each file must fit in memory."""
     source = work.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     root = path.rstrip("/").partition(":")[2].lstrip("/") + "/"
 
@@ -118,14 +118,14 @@ def _fetched_records(
             _, inside, name = path.partition(root)
             name = name if inside else path.rpartition("/")[2]
             place = _Held(batch["content"][row].as_buffer())
-            # As in any folder, only files with a known ending are read
+            # As in any directory, only files with a known extension are read
             form = format_of_name(path) or (IGNORED if inside else None)
             file = File(path, name, form, place)
             yield from Reading(limits, keep_original=False).read([file])
 
 
 class _Held(LocalPlace):
-    """One file whose bytes are here already."""
+    """One file that is already in memory."""
 
     def __init__(self, content: pa.Buffer) -> None:
         self._content = content
@@ -135,7 +135,7 @@ class _Held(LocalPlace):
 
 
 def _cut(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Files as they are, but Parquet by some row groups."""
+    """Whole files, and Parquet files in pieces of some row groups."""
     pieces = [piece for row in batch.to_pylist() for piece in _pieces(Piece(**row))]
     return pa.RecordBatch.from_pylist([asdict(piece) for piece in pieces], PIECES)
 
@@ -148,7 +148,7 @@ def _pieces(file: Piece) -> list[Piece]:
             about = pq.ParquetFile(stream).metadata
             sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
     except (pa.ArrowException, OSError):
-        return [file]  # reading it will tell why it cannot be read
+        return [file]  # reading it will report the error
     starts = _starts(sizes)
     ends = [*starts[1:], len(sizes)]
     return [

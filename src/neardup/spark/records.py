@@ -1,9 +1,9 @@
-"""Pages and skips as rows that Spark carries; revisits of pages in other archives are resolved.
+"""Pages and skips as rows of Spark, including revisits of pages in other archives.
 
 A task reads one WARC archive and resolves what it can there. For the other revisit records the
 archives are read again: once for the keys of all records, which are joined with the keys that
-revisits look for, and once more, only the archives that hold one of these. Of several records that
-fit, the first by archive and record is taken, as on one machine.
+revisits need, and once more for the archives that contain one of these. Of several matching records
+the first by archive and record is used, as on one machine.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from neardup.spark.columns import carried_schema, spark_schema, to_spark
 from neardup.spark.session import Work
 from neardup.text.parse import parse
 
-PLACE_BITS = 33  # of a place, for the row within a task: as Spark numbers rows
+PLACE_BITS = 33  # of a place, for the row within a task, as Spark numbers rows
 
-# A parsed page, or with a reason a record that is none.
+# A parsed page, or, with a reason, a skipped record.
 RECORDS = pa.schema(
     [
         pa.field("place", pa.int64()),
@@ -44,7 +44,7 @@ RECORDS = pa.schema(
 
 
 def as_records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
-    """`RECORDS`, some at a time; their places are not set."""
+    """`RECORDS`, in batches, with places not set yet."""
     for pages, skips in gather(items):
         if pages.num_rows:
             yield _page_records(with_derived(parse(pages), pages["time"].is_valid()))
@@ -74,7 +74,7 @@ def _skip_records(skips: Sequence[Skip]) -> pa.RecordBatch:
 
 
 def placed(batches: Iterable[pa.RecordBatch], first: int = 0) -> Iterator[pa.RecordBatch]:
-    """The records, each with a number of its own: that of its task, then its row."""
+    """The records, each with a unique place: the number of its task, then its row."""
     context = TaskContext.get()
     assert context is not None
     place = first + (context.partitionId() << PLACE_BITS)
@@ -84,7 +84,7 @@ def placed(batches: Iterable[pa.RecordBatch], first: int = 0) -> Iterator[pa.Rec
         yield batch.set_column(0, RECORDS.field("place"), places)
 
 
-FIRST_PLACE = 1 << 61  # of records that are found here, beyond those of the first reading
+FIRST_PLACE = 1 << 61  # of revisited pages, beyond the places of the first pass
 KEYS = pa.schema(
     [
         ("key", pa.binary()),
@@ -146,7 +146,7 @@ def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
 
 
 def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
-    """The revisits whose page is somewhere, with the first record that is it."""
+    """The revisits whose page is in the inputs, with the first record of that page."""
     place = f.struct("source", "record")
     first = keys.where("not wanted").groupBy("key").agg(f.min(place).alias("owner"))
     wanted = keys.where("wanted").join(open_ones, ["source", "record"], "left_semi")
@@ -158,7 +158,7 @@ def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
 
 
 def _repeated(limits: Limits) -> Step:
-    """The pages of archives that revisits repeat, each in place of its revisit."""
+    """The pages that revisits repeat, each in place of its revisit."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return placed(as_records(_pages(batches, limits)), FIRST_PLACE)

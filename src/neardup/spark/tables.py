@@ -23,7 +23,7 @@ NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
 def write_tables(
     found: Identified, features: DataFrame, verdicts: DataFrame, clustered: Clustered, work: Work
 ) -> None:
-    """clusters, pairs, rejected and skipped, each a folder of Parquet files, each file in order."""
+    """Write clusters, pairs, rejected and skipped as directories of sorted Parquet files."""
     failed = f.col("relation").isin(*REJECTED)
     named = _with_ids(verdicts, found.pages)
     tables = {
@@ -39,8 +39,8 @@ def write_tables(
 
 
 def _column(field: pa.Field) -> Column:
-    """A column of the local engine's schema. Spark is told what is never null by a substitute that
-    never comes into it."""
+    """A column of the local engine's schema. A substitute that is never used makes Spark treat the
+    column as never null."""
     column = f.col(field.name)
     if field.nullable:
         return column

@@ -15,7 +15,6 @@ from neardup.kernels.shingles import document_hashes
 from neardup.kernels.tokens import token_hashes
 from neardup.methods.base import (
     NOTHING_SURVEYED,
-    CandidateSource,
     InOrder,
     Method,
     Numbers,
@@ -63,28 +62,21 @@ class NewsClusters(Method):
         "common": 0,
         "frequent": 0,
     }
-
     default_view = View.OWN
     view_option = "site_blocks"
-
-    @property
-    def candidate_source(self) -> CandidateSource:
-        return InOrder()
-
-    @property
-    def feature_schema(self) -> pa.Schema:
-        return pa.schema(
-            [
-                ("fingerprints", pa.list_(pa.uint64())),  # the title's first
-                ("title_words", pa.list_(pa.string())),
-                ("words", pa.list_(pa.uint32())),  # of the text: distinct, hashed, ascending
-                ("counts", pa.list_(pa.uint16())),
-                ("sequence", pa.string()),  # of the text; only for the LCS
-                ("sentences", pa.int32()),
-                ("digest", pa.uint64()),  # of the text
-                ("time", pa.timestamp("us", tz="UTC")),
-            ]
-        )
+    candidate_source = InOrder()
+    feature_schema = pa.schema(
+        [
+            ("fingerprints", pa.list_(pa.uint64())),  # the title's first
+            ("title_words", pa.list_(pa.string())),
+            ("words", pa.list_(pa.uint32())),  # of the text: distinct, hashed, ascending
+            ("counts", pa.list_(pa.uint16())),
+            ("sequence", pa.string()),  # of the text; only for the LCS
+            ("sentences", pa.int32()),
+            ("digest", pa.uint64()),  # of the text
+            ("time", pa.timestamp("us", tz="UTC")),
+        ]
+    )
 
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED

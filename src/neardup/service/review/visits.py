@@ -110,11 +110,11 @@ class Visit:
         """The submitted form, if it is one of ours."""
         limit = self.service.settings.limits.page_bytes
         form = await self.request.form(max_files=2, max_fields=MOST_FIELDS, max_part_size=limit)
-        given = form.get("form_token")
+        token = form.get("form_token")
         known = FORM in self.request.cookies
-        if not (known and isinstance(given, str) and given.isascii()):
+        if not (known and isinstance(token, str) and token.isascii()):
             raise _stale()
-        if not hmac.compare_digest(given, self.form_token):
+        if not hmac.compare_digest(token, self.form_token):
             raise _stale()
         return form
 
