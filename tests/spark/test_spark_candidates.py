@@ -84,7 +84,7 @@ def test_no_task_gets_more_of_a_key_than_a_range(spark: SparkSession, work: Work
     """A key of half of all pages: what it sends over the edges is bounded, too."""
     rows, keys = np.arange(PAGES), np.full(PAGES, 9, np.uint64)
     candidates._over_ranges(frame(spark, rows, keys, 500), work)
-    sent = spark.read.parquet(f"{work.folder}/told").where("left is null").count()
+    sent = spark.read.parquet(f"{work.folder}/ranged").where("left is null").count()
     assert sent == 2 * rule.REACH * PAGES // 500
 
 
