@@ -128,7 +128,7 @@ def write_pages(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
 
 def run_dedup(path: Path, out: Path) -> dict[str, Any]:
     """What one run of the command takes."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out), "--force"]
     started = time.perf_counter()
     process = subprocess.Popen(
         [*command, "--memory", "2GB"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -71,7 +71,7 @@ def kill_and_resume(
 
 
 def command(pages: Path, out: Path) -> list[str]:
-    return [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
+    return [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
 
 
 def contents(out: Path) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def with_banner_and_host(path: Path) -> Iterator[pa.RecordBatch]:
 
 def run_local(path: Path, out: Path) -> dict[str, Any]:
     """What the local engine takes."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out), "--force"]
     return timed([*command, "--format", "parquet"], out, dict(os.environ))
 
 
@@ -122,7 +122,16 @@ def run_spark(path: Path, out: Path) -> dict[str, Any]:
         }
         said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
         arguments = f"--driver-memory {HEAP} {said} pyspark-shell"
-        command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "neardup",
+            "dedup",
+            str(path),
+            "--out",
+            str(out),
+            "--force",
+        ]
         command += ["--engine", "spark", "--master", "local[2]"]
         measured = timed(command, out, {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments})
         return {**measured, **tasks(Path(events))}

@@ -14,6 +14,7 @@ Importing this module is cheap: what does the work is loaded on first use.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from neardup.local.memory import Duplicates
     from neardup.local.result import Result
     from neardup.methods.base import Method
+
+logging.getLogger("neardup").addHandler(logging.NullHandler())  # whoever wants it adds his own
 
 __all__ = [
     "Answer",

@@ -28,6 +28,7 @@ from neardup.methods.base import Joining, Method
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
 from neardup.pages import Limits, read, read_records
+from neardup.pages.columns import Columns
 from neardup.pages.raw import raw_batch
 from neardup.pages.tables import TableColumns
 from neardup.pages.writers import writer_for
@@ -49,6 +50,8 @@ def dedup(
     options: Mapping[str, object] | None = None,
     preset: str = "default",
     view: str | None = None,
+    threshold: float | None = None,
+    columns: Mapping[str, str] | None = None,
     keep: str | None = None,
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
@@ -57,6 +60,7 @@ def dedup(
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
     resume: bool = False,
+    force: bool = False,
     report: bool = True,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -65,9 +69,13 @@ def dedup(
 
     `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
     `method` is a name, a class, an instance or `module:Class`; `view` says which text of a page
-    counts (whole, main or own; by default what suits the method). `against` names the result of an
+    counts (whole, main or own; by default what suits the method). Pairs are near from `threshold`
+    on, a similarity from 0 to 1 [the method's own]. `columns` names the columns of tables and the
+    fields of JSON lines that do not have the usual names: {"text": "body", "id": "doc_id", "url":
+    "meta.link"}. `against` names the result of an
     earlier run: the new pages are clustered with its pages, which are not read again, and its
-    clusters keep their names. `memory` is in bytes. When this fails (on a full disk, say), is
+    clusters keep their names. `memory` is in bytes. What exists at `out` and `write_kept` is
+    replaced only with `force`, an input never. When this fails (on a full disk, say), is
     killed or interrupted, the same call with `resume` continues where it stopped; only a wrong
     request or wrong inputs leave nothing behind.
 
@@ -76,9 +84,12 @@ def dedup(
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     limits, out = limits or Limits(), Path(out)
-    chosen = make_method(method, options, preset=preset, view=view)
+    if columns is not None:
+        limits = replace(limits, columns=Columns.named(columns))
+    chosen = make_method(method, options, preset=preset, view=view, threshold=threshold)
     keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
-    output.check_destination(out)
+    write_kept = None if write_kept is None else Path(write_kept)
+    output.check_outputs(out, write_kept, inputs, force=force)
     rereadable = "-" not in inputs
     if not rereadable and (resume or write_kept is not None):
         raise UsageError("standard input comes once: --resume and --write-kept need files")
@@ -97,7 +108,7 @@ def dedup(
         outcome = settle(judged, run, keep=keep, contained=contained, prior=prior)
         write_result(work / "result", outcome, format, run)
         if write_kept is not None:
-            _write_kept(Path(write_kept), inputs, limits, outcome, run)
+            _write_kept(write_kept, inputs, limits, outcome, run)
         settings = settings_of(chosen, preset, keep, contained)
         return _finish(work / "result", out, outcome, inputs, settings, run, report=report)
 
@@ -110,13 +121,14 @@ def recluster(
     keep: str | None = None,
     contained: bool | None = None,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
+    force: bool = False,
     report: bool = True,
     progress: Progress | None = None,
 ) -> Result:
     """The result in `folder` as it would be if pairs were near from `threshold` on.
 
     Only pairs that the earlier run has judged can join; its pages are not read again. What is not
-    given is as it was there.
+    given is as it was there. An earlier result at `out` is replaced only with `force`.
 
         neardup.recluster("result", "stricter", threshold=0.9)
     """
@@ -125,7 +137,9 @@ def recluster(
         raise UsageError(f"the threshold is a similarity, from 0 to 1, not {threshold}")
     earlier = read_summary(folder)
     contained = earlier["contained"] if contained is None else contained
-    output.check_destination(out)
+    output.check_destination(out, force=force)
+    if out.resolve() == folder.resolve():
+        raise UsageError(f"{out} is the result to cluster again; name another --out")
     method = method_of(earlier)
     keep = keep_policy(keep or earlier["keep"], by_rule=method.joining is Joining.REPOSITORY)
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from neardup.errors import UsageError
+from neardup.errors import UsageError, did_you_mean
 
 OptionsClass = TypeVar("OptionsClass")
 
@@ -94,7 +94,8 @@ def build_options(
             name = new
         if name not in infos:
             known = ", ".join(infos) or "none"
-            raise UsageError(f"{owner} has no option {raw_name!r}; it has: {known}")
+            hint = did_you_mean(name, infos)
+            raise UsageError(f"{owner} has no option {raw_name!r}; it has: {known}{hint}")
         if name in read:
             raise UsageError(f"option {name!r} of {owner} is set twice")
         read[name] = _read_value(infos[name], value, owner)

@@ -13,6 +13,9 @@ A bad page never raises: it becomes a `Skip` (see `neardup.model`), counted and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class NeardupError(Exception):
     """Base class of all neardup errors. `exit_code` is the exit code of the command line."""
@@ -24,6 +27,19 @@ class UsageError(NeardupError):
     """The request is wrong: an unknown method, option or value."""
 
     exit_code = 2
+
+
+def unknown(what: str, name: object, names: Iterable[str]) -> UsageError:
+    """The error for a name that is none of `names`: it lists them, and the nearest."""
+    every = [str(each) for each in names]
+    hint = did_you_mean(name, every)
+    return UsageError(f"unknown {what} {name!r}; there are: {', '.join(every)}{hint}")
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """The end of a message about a name that is none of `names`; empty if none is near."""
+    near = get_close_matches(str(name), list(names), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class InputError(NeardupError):
@@ -40,6 +56,10 @@ class StoreError(NeardupError):
 
 class RefusedError(StoreError):
     """A store cannot hold a page: a value is longer than the database allows, say."""
+
+
+class UnavailableError(NeardupError):
+    """An address of this machine cannot be used: another program has the port, say."""
 
 
 class MissingExtraError(NeardupError):

@@ -101,7 +101,7 @@ def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
     assert summary["keep"] == "oldest"
     assert summary["options"] == {"minimum_text": 5}
     assert summary["counts"]["undecided"] == 0
-    code, _, _ = neardup(capsys, monkeypatch, *arguments, "--set", "minimum_text=9999")
+    code, _, _ = neardup(capsys, monkeypatch, *arguments, "--force", "--set", "minimum_text=9999")
     assert code == 0
     assert json.loads((out / "summary.json").read_text())["counts"]["undecided"] == 7
 

@@ -29,7 +29,8 @@ FILES = ["clusters.jsonl", "pairs.jsonl", "rejected.jsonl", "skipped.jsonl"]
 
 
 def command(pages: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), *more]
+    inputs_and_out = ["dedup", str(pages), "--out", str(out), "--force"]
+    return [sys.executable, "-m", "neardup", *inputs_and_out, *more]
 
 
 def result(out: Path) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def test_finished_parts_are_not_computed_again(
     before = killed_run(pages, out, lambda: manifest.exists() and manifest.stat().st_size > 0)
     assert any(name.startswith(f"{stage}/") for name in before)
     watched = Watched(out)
-    neardup.dedup(str(pages), out, resume=True, progress=watched)
+    neardup.dedup(str(pages), out, resume=True, force=True, progress=watched)
     assert {name: watched.parts[name] for name in before} == before
     assert result(out) == result(whole)
 
@@ -147,6 +148,6 @@ def test_a_run_goes_on_when_a_full_disk_has_room_again(
     assert before
     subprocess.run(["mount", "-o", "remount,size=200M", str(disk)], check=True)
     watched = Watched(out)
-    neardup.dedup(str(pages), out, resume=True, progress=watched)
+    neardup.dedup(str(pages), out, resume=True, force=True, progress=watched)
     assert {name: watched.parts[name] for name in before} == before
     assert result(out) == result(whole)

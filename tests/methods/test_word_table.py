@@ -215,7 +215,7 @@ def surveyed(chosen: WordTable, pages: pa.RecordBatch) -> Survey:
 
 
 def test_average_is_over_all_pairs_of_the_sample() -> None:
-    chosen = method(threshold="average", minimum_share=0, minimum_words=1)
+    chosen = method(bound="average", minimum_share=0, minimum_words=1)
     assert chosen.surveys is chosen
     assert method().surveys is None
     survey = surveyed(chosen, page_batch(PAGES))
@@ -229,7 +229,7 @@ def test_average_is_over_all_pairs_of_the_sample() -> None:
 
 
 def test_what_is_below_the_average_is_near() -> None:
-    chosen = method(threshold="average", minimum_share=0, minimum_words=1)
+    chosen = method(bound="average", minimum_share=0, minimum_words=1)
     pages = page_batch(PAGES)
     features = chosen.describe(pages, SurveyResults(corpus=surveyed(chosen, pages)))
     average = features["average"][0].as_py()
@@ -244,7 +244,7 @@ def test_what_is_below_the_average_is_near() -> None:
 
 
 def test_average_takes_the_same_sample_in_any_batches() -> None:
-    chosen = method(threshold="average", minimum_share=0, minimum_words=1, sample=3)
+    chosen = method(bound="average", minimum_share=0, minimum_words=1, sample=3)
     pages = page_batch(PAGES)
     parts = [chosen.survey(pages.slice(at, 2)) for at in (2, 0)]
     both = pa.Table.from_batches(parts)
@@ -256,7 +256,7 @@ def test_average_takes_the_same_sample_in_any_batches() -> None:
 
 def test_average_needs_a_survey_and_printed_takes_none() -> None:
     with pytest.raises(UsageError, match="needs a survey"):
-        method(threshold="average").describe(page_batch(PAGES))
+        method(bound="average").describe(page_batch(PAGES))
     assert method().survey(page_batch(PAGES)).num_rows == 0
 
 

@@ -250,7 +250,7 @@ def file_size_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out", "out.parquet.gz", "out.gz"])
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.parquet.gz", "out.gz"])
 def test_unknown_form(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match=r"\.jsonl"):
         writer_for(tmp_path / name).__enter__()

@@ -5,10 +5,28 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-from neardup.cli.options import Assignments, Inputs, Preset, View, option
+import typer
+
+from neardup.cli.options import (
+    Assignments,
+    BaseUrl,
+    HtmlColumn,
+    IdColumn,
+    Inputs,
+    MaxPageSize,
+    Preset,
+    TextColumn,
+    TimeColumn,
+    TitleColumn,
+    UrlColumn,
+    View,
+    limits_of,
+    option,
+)
 
 
 def check(
+    context: typer.Context,
     inputs: Inputs,
     store: Annotated[str, option("check.store")],
     as_json: Annotated[bool, option("check.as_json")] = False,
@@ -19,7 +37,14 @@ def check(
     set_: Assignments = None,
     no_text: Annotated[bool, option("check.no_text")] = False,
     workers: Annotated[int | None, option("check.workers")] = None,
-    max_page_size: Annotated[str, option("check.max_page_size")] = "20MB",
+    max_page_size: MaxPageSize = None,
+    base_url: BaseUrl = None,
+    text_column: TextColumn = None,
+    html_column: HtmlColumn = None,
+    id_column: IdColumn = None,
+    url_column: UrlColumn = None,
+    title_column: TitleColumn = None,
+    time_column: TimeColumn = None,
 ) -> None:
     """Report whether each page is new or a duplicate of a stored one, and add it to the store.
 
@@ -34,13 +59,11 @@ def check(
         show_answers,
     )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
-    from neardup.config import parse_size  # noqa: PLC0415
     from neardup.errors import InputError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
-    from neardup.pages import Limits  # noqa: PLC0415
 
     skips = Skips()
-    pages = pages_of(inputs, Limits(page_bytes=parse_size(max_page_size)), skips)
+    pages = pages_of(inputs, limits_of(context.params), skips)
     with Index.open(
         store,
         method,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neardup.cli.options import AsJson, Assignments, View, argument, option
+from neardup.cli.options import AsJson, Assignments, Threshold, View, argument, option
 
 if TYPE_CHECKING:
+    from neardup.config import OptionInfo
     from neardup.methods.base import Method
     from neardup.model import Verdict
 
@@ -21,6 +22,7 @@ def compare(
     method: Annotated[str, option("compare.method")] = "own-text",
     preset: Annotated[str, option("shared.preset")] = "default",
     view: View = None,
+    threshold: Threshold = None,
     set_: Assignments = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,13 +33,19 @@ def compare(
     from neardup.methods.registry import BUILT_IN, make_method, method_class  # noqa: PLC0415
 
     options = read_assignments(set_ or [])
-    if method == "all" and options:
-        raise UsageError("--set needs one method: --method NAME")
+    if method == "all" and (options or threshold is not None):
+        raise UsageError("--set and --threshold need one method: --method NAME")
     pages = one_page(a), one_page(b)
     verdicts: dict[str, Verdict] = {}
     for name in BUILT_IN if method == "all" else [method]:
         has_preset = method != "all" or bool(method_class(name).paper_preset)
-        chosen = make_method(name, options, preset=preset if has_preset else "default", view=view)
+        chosen = make_method(
+            name,
+            options,
+            preset=preset if has_preset else "default",
+            view=view,
+            threshold=threshold,
+        )
         verdicts[name] = judge_pair(chosen, *pages)
     if as_json:
         data = [{"method": name, **asdict(verdict)} for name, verdict in verdicts.items()]
@@ -61,20 +69,25 @@ def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
 
 
 def methods(
+    name: Annotated[str | None, argument("methods.name")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods: name, paper, languages, cost, and options with their defaults."""
-    from neardup.methods.registry import BUILT_IN, method_class  # noqa: PLC0415 - keeps --help quick
+    """List the methods in a table, or tell all about one: its paper, cost and options."""
+    from neardup.methods.registry import method_class, method_names  # noqa: PLC0415 - quick --help
 
-    classes = [method_class(name) for name in BUILT_IN]
+    classes = [method_class(each) for each in ([name] if name else method_names())]
     if as_json:
-        typer.echo(json.dumps([_method_data(cls) for cls in classes], ensure_ascii=False, indent=2))
+        data = [_method_data(cls) for cls in classes]
+        typer.echo(json.dumps(data[0] if name else data, ensure_ascii=False, indent=2))
+    elif name:
+        _show_method(classes[0])
     else:
         _show_methods(classes)
 
 
 def _method_data(cls: type[Method]) -> dict[str, Any]:
     from neardup.config import describe_options  # noqa: PLC0415 - keeps --help quick
+    from neardup.methods.registry import threshold_option  # noqa: PLC0415
 
     options = [
         {
@@ -91,23 +104,84 @@ def _method_data(cls: type[Method]) -> dict[str, Any]:
         "paper": cls.paper,
         "languages": cls.languages,
         "cost": cls.cost,
+        "threshold": threshold_option(cls),
+        "view": str(cls.default_view),
         "options": options,
         "paper_preset": dict(cls.paper_preset),
     }
 
 
 def _show_methods(classes: list[type[Method]]) -> None:
+    """One line a method."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
+    from rich.table import Table  # noqa: PLC0415
+
+    from neardup.text.views import View  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("method", min_width=max(len(cls.name) for cls in classes))
+    table.add_column("view", min_width=max(len(view) for view in View))
+    table.add_column("threshold", min_width=len("threshold"))
+    table.add_column("from", no_wrap=True, overflow="ellipsis", ratio=1)
+    for cls in classes:
+        option = _threshold_info(cls)
+        threshold = "" if option is None else f"{option.default:g}"
+        table.add_row(f"[bold]{cls.name}[/bold]", str(cls.default_view), threshold, cls.paper)
+    console = Console()
+    console.print(table)
+    console.print("\nAll about one: neardup methods NAME", highlight=False)
+
+
+def _threshold_info(cls: type[Method]) -> Any:
+    from neardup.config import describe_options  # noqa: PLC0415 - keeps --help quick
+    from neardup.methods.registry import threshold_option  # noqa: PLC0415
+
+    name = threshold_option(cls)
+    return next((info for info in describe_options(cls.Options) if info.name == name), None)
+
+
+def _show_method(cls: type[Method]) -> None:
+    """Everything about one method."""
     from rich.console import Console  # noqa: PLC0415 - keeps --help quick
     from rich.table import Table  # noqa: PLC0415
 
     from neardup.config import describe_options  # noqa: PLC0415
 
-    table = Table(show_lines=True)
-    for heading in ("method", "paper", "languages", "cost", "options (default)"):
+    console = Console(highlight=False)
+    console.print(f"[bold]{cls.name}[/bold]: {(cls.__doc__ or '').strip().splitlines()[0]}")
+    threshold = _threshold_info(cls)
+    about = {
+        "from": cls.paper,
+        "for": cls.languages,
+        "cost": cls.cost,
+        "view": f"{cls.default_view}; --view changes it",
+        "threshold": "none: it goes by its options"
+        if threshold is None
+        else f"{threshold.default:g}; --threshold changes it",
+        "preset": "paper: " + ", ".join(f"{k}={v}" for k, v in cls.paper_preset.items())
+        if cls.paper_preset
+        else "none",
+    }
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for what, fact in about.items():
+        facts.add_row(what, fact)
+    console.print(facts)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("option (--set)", "default", "values", "what it does"):
         table.add_column(heading)
-    for cls in classes:
-        options = "\n".join(
-            f"{info.name} ({info.default}): {info.help}" for info in describe_options(cls.Options)
-        )
-        table.add_row(f"[bold]{cls.name}[/bold]", cls.paper, cls.languages, cls.cost, options)
-    Console().print(table)
+    for info in describe_options(cls.Options):
+        table.add_row(info.name, str(info.default), _values(info), info.help)
+    if table.row_count:
+        console.print()
+        console.print(table)
+
+
+def _values(info: OptionInfo) -> str:
+    """The values that an option takes, in few words."""
+    if info.choices:
+        return ", ".join(info.choices)
+    if info.minimum is not None and info.maximum is not None:
+        return f"{info.minimum:g} to {info.maximum:g}"
+    if info.minimum is not None:
+        return f"from {info.minimum:g}"
+    return {"bool": "true, false", "str": "text"}.get(info.type, info.type)

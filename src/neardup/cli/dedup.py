@@ -8,8 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from neardup.cli.options import Assignments, Inputs, Preset, View, argument, option
-from neardup.errors import UsageError
+from neardup.cli.options import (
+    COLUMNS,
+    Assignments,
+    BaseUrl,
+    Force,
+    HtmlColumn,
+    IdColumn,
+    Inputs,
+    MaxPageSize,
+    Preset,
+    TextColumn,
+    Threshold,
+    TimeColumn,
+    TitleColumn,
+    UrlColumn,
+    View,
+    argument,
+    limits_of,
+    option,
+)
+from neardup.errors import UsageError, did_you_mean, unknown
 
 if TYPE_CHECKING:
     from neardup.local.result import Result
@@ -25,10 +44,13 @@ DEFAULTS: Mapping[str, object] = {
     "workers": None,
     "memory": "4GB",
     "max_page_size": "20MB",
+    "threshold": None,
+    "base_url": None,
+    **{f"{what}_column": None for what in COLUMNS},
     "master": None,
     "partitions": None,
 }
-NUMBERS = ("workers", "partitions")
+KINDS = {"workers": int, "partitions": int, "threshold": float}  # where the default tells none
 # Settings that only one engine has.
 ONLY_LOCAL = ("format", "workers", "memory")
 ONLY_SPARK = ("master", "partitions")
@@ -42,6 +64,7 @@ def dedup(
     method: Annotated[str | None, option("dedup.method")] = None,
     preset: Preset = None,
     view: View = None,
+    threshold: Threshold = None,
     set_: Assignments = None,
     config: Annotated[Path | None, option("dedup.config")] = None,
     keep: Annotated[str | None, option("dedup.keep")] = None,
@@ -53,7 +76,15 @@ def dedup(
     memory: Annotated[str | None, option("dedup.memory")] = None,
     dry_run: Annotated[bool, option("dedup.dry_run")] = False,
     resume: Annotated[bool, option("dedup.resume")] = False,
-    max_page_size: Annotated[str | None, option("dedup.max_page_size")] = None,
+    max_page_size: MaxPageSize = None,
+    base_url: BaseUrl = None,
+    text_column: TextColumn = None,
+    html_column: HtmlColumn = None,
+    id_column: IdColumn = None,
+    url_column: UrlColumn = None,
+    title_column: TitleColumn = None,
+    time_column: TimeColumn = None,
+    force: Force = False,
     master: Annotated[str | None, option("dedup.master")] = None,
     partitions: Annotated[int | None, option("dedup.partitions")] = None,
 ) -> None:
@@ -74,34 +105,47 @@ def dedup(
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.pages import Limits  # noqa: PLC0415
 
     run: Callable[..., Result]
-    limits = Limits(page_bytes=parse_size(settings.pop("max_page_size")))
+    limits = limits_of(settings)
+    for name in ("max_page_size", "base_url", *(f"{what}_column" for what in COLUMNS)):
+        del settings[name]
     if local:
         from neardup.api import dedup as run  # noqa: PLC0415
+        from neardup.local.result import check_outputs  # noqa: PLC0415
 
         settings["memory"] = parse_size(settings["memory"])
-        show_needs(inputs, limits, settings, options)
+        if not dry_run:
+            check_outputs(Path(out), write_kept, inputs, force=force)
+        room_in = None if dry_run or force else out
+        show_needs(inputs, limits, settings, options, room_in, against)
         if dry_run:
             return
         settings |= {"write_kept": write_kept, "resume": resume}
-        interrupted = "run the same command with --resume to continue"
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
-        interrupted = "no result was written"
-    with shown_progress(interrupted) as progress:
+    with shown_progress(lambda: _interrupted(out)) as progress:
         result = run(
             inputs,
             out,
             options=options,
             against=against,
             limits=limits,
+            force=force,
             progress=progress,
             **settings,
         )
-    show_outcome(result)
+    show_outcome(result, write_kept)
+
+
+def _interrupted(out: str) -> str:
+    """What to do after Ctrl-C: a run that has computed something leaves its work folder."""
+    from neardup.local.work import work_path  # noqa: PLC0415 - keeps --help quick
+
+    if work_path(Path(out)).exists():
+        return "run the same command with --resume to continue"
+    return "no result was written"
 
 
 def merge_settings(
@@ -114,10 +158,12 @@ def merge_settings(
     options = stored.pop("options", {})
     if not isinstance(options, dict):
         raise UsageError(f"{config}: 'options' must be a table: [options]")
-    unknown = sorted(set(stored) - set(DEFAULTS))
-    if unknown:
-        known = ", ".join(DEFAULTS)
-        raise UsageError(f"{config} has no setting {unknown[0]!r}; there are: {known}, [options]")
+    strange = sorted(set(stored) - set(DEFAULTS))
+    if strange:
+        known, hint = ", ".join(DEFAULTS), did_you_mean(strange[0], DEFAULTS)
+        raise UsageError(
+            f"{config} has no setting {strange[0]!r}; there are: {known}, [options]{hint}"
+        )
     chosen = {name: arguments[name] for name in DEFAULTS if arguments[name] is not None}
     settings = {**DEFAULTS, **stored, **chosen}
     check_settings(settings)
@@ -127,13 +173,14 @@ def merge_settings(
 def check_settings(settings: Mapping[str, object]) -> None:
     """Check the types and choices of settings from a file or the command line."""
     for name, default in DEFAULTS.items():
-        wanted = int if name in NUMBERS else str if default is None else type(default)
+        wanted = KINDS.get(name) or (str if default is None else type(default))
         value = settings[name]
-        if value is not None and type(value) is not wanted:
+        is_whole = wanted is float and type(value) is int
+        if value is not None and type(value) is not wanted and not is_whole:
             raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
     check_format(str(settings["format"]))
     if settings["engine"] not in ("local", "spark"):
-        raise UsageError(f"unknown engine {settings['engine']!r}; there are: local, spark")
+        raise unknown("engine", settings["engine"], ("local", "spark"))
 
 
 def check_format(name: str) -> Literal["jsonl", "parquet"]:
@@ -142,7 +189,7 @@ def check_format(name: str) -> Literal["jsonl", "parquet"]:
         return "jsonl"
     if name == "parquet":
         return "parquet"
-    raise UsageError(f"unknown format {name!r}; there are: jsonl, parquet")
+    raise unknown("format", name, ("jsonl", "parquet"))
 
 
 def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
@@ -161,6 +208,7 @@ def recluster(
     keep: Annotated[str | None, option("recluster.keep")] = None,
     contained: Annotated[bool | None, option("recluster.contained")] = None,
     format_: Annotated[str, option("recluster.format")] = "jsonl",
+    force: Force = False,
 ) -> None:
     """Cluster the judged pairs of an earlier result again, without reading its pages.
 
@@ -179,6 +227,7 @@ def recluster(
             keep=keep,
             contained=contained,
             format=check_format(format_),
+            force=force,
             progress=progress,
         )
     show_outcome(result)
@@ -196,7 +245,6 @@ def demo(
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
 
     with shown_progress() as progress:
-        result = dedup(str(DEMO_PAGES), out, progress=progress)
+        result = dedup(str(DEMO_PAGES), out, force=True, progress=progress)
     show_clusters(result)
     show_outcome(result)
-    typer.echo(f"open {result.folder / 'report.html'} in a browser")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neardup.cli.options import DuplicateFrom, argument, option
-from neardup.errors import NeardupError
+from neardup.cli.options import DuplicateFrom, Force, argument, option
+from neardup.errors import NeardupError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,9 @@ def evaluate(
     if raise_floors and floors is None:
         raise UsageError("--raise-floors needs the file: --floors FILE")
     before = read_floors(floors) if floors and floors.exists() else {}
-    named = None if methods is None else [name for name in methods.split(",") if name.strip()]
+    named = None
+    if methods is not None and methods.strip() != "all":
+        named = [name for name in methods.split(",") if name.strip()]
     with shown_progress("no results were written") as progress:
         results = run(
             sets,
@@ -140,6 +143,7 @@ def tune(
     method: Annotated[str, option("tune.method")],
     precision: Annotated[float | None, option("tune.precision")] = None,
     out: Annotated[Path, option("tune.out")] = Path("tuned.toml"),
+    force: Force = False,
     duplicate_from: DuplicateFrom = None,
     workers: Annotated[int | None, option("tune.workers")] = None,
 ) -> None:
@@ -152,6 +156,7 @@ def tune(
     from neardup.evaluation.tuning import describe, write_config  # noqa: PLC0415
     from neardup.evaluation.tuning import tune as run  # noqa: PLC0415
 
+    check_new_file(out, force=force)
     with shown_progress("nothing was chosen") as progress:
         tuned = run(
             labelled,
@@ -167,6 +172,15 @@ def tune(
     typer.echo(f"written to {out}; use it with: neardup dedup INPUT --config {out} --out DIR")
 
 
+def check_new_file(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file without --force, and to write where nothing can be written."""
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists; use --force to replace it")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise OutputError(f"cannot write to {above}, where {path} should be")
+
+
 def synth(
     pages: Annotated[int, option("synth.pages")],
     out: Annotated[Path, option("synth.out")],
@@ -179,6 +193,7 @@ def synth(
     days: Annotated[int, option("synth.days")] = 30,
     pages_per_host: Annotated[int, option("synth.pages_per_host")] = 8,
     workers: Annotated[int | None, option("synth.workers")] = None,
+    force: Force = False,
 ) -> None:
     """Generate a labelled set of English and Chinese pages: the pages and truth.csv.
 
@@ -189,6 +204,7 @@ def synth(
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.synth import write_set  # noqa: PLC0415
 
+    check_new_file(out / "truth.csv", force=force)
     with shown_progress("no set was written") as progress:
         path = write_set(
             out,

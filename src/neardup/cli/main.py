@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from neardup.cli import check, compare, dedup, evaluate, serve, store
+from neardup.cli.messages import with_messages
 from neardup.cli.options import example_of
 from neardup.errors import NeardupError
 
@@ -55,7 +56,7 @@ for command in (
     evaluate.tune,
     evaluate.synth,
 ):
-    app.command(command.__name__, epilog=example_of(command.__name__))(command)
+    app.command(command.__name__, epilog=example_of(command.__name__))(with_messages(command))
 
 
 def run() -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neardup.config import read_toml
 
+if TYPE_CHECKING:
+    from neardup.pages import Limits
+
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
+# The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
+METHODS = [
+    *("own-text", "edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"),
+    *("exact", "simhash", "minhash", "supershingle", "i-match", "spotsigs", "chunk-hash"),
+]
 
 
 def example_of(command: str) -> str:
@@ -32,6 +41,12 @@ def _read(name: str) -> tuple[list[str], dict[str, Any]]:
     command, _, own = name.partition(".")
     entry = TEXTS[command][own]
     details: dict[str, Any] = {"help": entry} if isinstance(entry, str) else dict(entry)
+    if "panel" in details:
+        details["rich_help_panel"] = details.pop("panel")
+    if "choices" in details:
+        choices = details.pop("choices")
+        details["autocompletion"] = lambda: METHODS if choices == "methods" else choices
+    details["help"] = details["help"].replace("{methods}", ", ".join(METHODS))
     return details.pop("names", []), details
 
 
@@ -42,3 +57,29 @@ View = Annotated[str | None, option("shared.view")]
 Assignments = Annotated[list[str] | None, option("shared.assignments")]
 DuplicateFrom = Annotated[float | None, option("shared.duplicate_from")]
 AsJson = Annotated[bool, option("shared.as_json")]
+Threshold = Annotated[float | None, option("shared.threshold")]
+TextColumn = Annotated[str | None, option("shared.text_column")]
+HtmlColumn = Annotated[str | None, option("shared.html_column")]
+IdColumn = Annotated[str | None, option("shared.id_column")]
+UrlColumn = Annotated[str | None, option("shared.url_column")]
+TitleColumn = Annotated[str | None, option("shared.title_column")]
+TimeColumn = Annotated[str | None, option("shared.time_column")]
+BaseUrl = Annotated[str | None, option("shared.base_url")]
+MaxPageSize = Annotated[str | None, option("shared.max_page_size")]
+Force = Annotated[bool, option("shared.force")]
+
+COLUMNS = ("text", "html", "id", "url", "title", "time")
+
+
+def limits_of(settings: Mapping[str, Any]) -> Limits:
+    """What readers are told: `max_page_size`, `base_url` and the names of columns."""
+    from neardup.config import parse_size  # noqa: PLC0415 - keeps --help quick
+    from neardup.pages import Limits  # noqa: PLC0415
+    from neardup.pages.columns import Columns  # noqa: PLC0415
+
+    named = {what: settings.get(f"{what}_column") for what in COLUMNS}
+    return Limits(
+        page_bytes=parse_size(settings["max_page_size"] or "20MB"),
+        columns=Columns.named({what: name for what, name in named.items() if name}),
+        base_url=settings.get("base_url") or "",
+    )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -12,10 +15,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from neardup.cli import messages
+from neardup.errors import OutputError
 from neardup.local.estimate import estimate
+from neardup.local.prior import check_earlier
 from neardup.local.result import Result
-from neardup.methods.registry import make_method
+from neardup.methods.base import Joining
+from neardup.methods.registry import make_method, method_class, threshold_option
 from neardup.pages import Limits
+from neardup.rules.keeping import keep_policy
 
 
 def show_needs(
@@ -23,11 +31,24 @@ def show_needs(
     limits: Limits,
     settings: Mapping[str, Any],
     options: Mapping[str, object],
+    out: str | None = None,
+    against: str | None = None,
 ) -> None:
-    """Print the estimated time and memory of a run on standard error."""
+    """Print the estimated time and memory of a run on standard error.
+
+    Settings that cannot be right are an error before a page is read, and so is a disk that seems
+    too small at `out`.
+    """
     method = make_method(
-        settings["method"], options, preset=settings["preset"], view=settings["view"]
+        settings["method"],
+        options,
+        preset=settings["preset"],
+        view=settings["view"],
+        threshold=settings["threshold"],
     )
+    keep_policy(settings["keep"], by_rule=method.joining is Joining.REPOSITORY)
+    if against is not None:
+        check_earlier(Path(against), method)
     needs = estimate(inputs, limits, method, settings["workers"])
     if needs is None:
         message = "the size of this input is unknown until it is read, so there is no estimate"
@@ -35,11 +56,25 @@ def show_needs(
         message = needs.in_words()
         if needs.memory > settings["memory"]:
             message += "; that is more than --memory allows"
-    print(f"neardup: {message}", file=sys.stderr)
+    if not messages.quiet:
+        print(f"neardup: {message}", file=sys.stderr)
+    if needs is not None and out is not None:
+        check_room(out, needs.disk)
 
 
-def show_outcome(result: Result) -> None:
-    """Print the main counts and the result directory."""
+def check_room(out: str, needed: int) -> None:
+    """Refuse a run that needs more room on the disk than there is."""
+    above = next(folder for folder in Path(out).absolute().parents if folder.is_dir())
+    free = shutil.disk_usage(above).free
+    if needed > free:
+        raise OutputError(
+            f"the run needs about {needed / 1e6:,.0f} MB in {above}, where {free / 1e6:,.0f} MB "
+            "are free; use another --out, or --force to start it all the same"
+        )
+
+
+def show_outcome(result: Result, write_kept: Path | None = None) -> None:
+    """Print the main counts, where everything is, and what to do next."""
     counts = result.summary["counts"]
     console = Console()
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -58,7 +93,24 @@ def show_outcome(result: Result) -> None:
     if counts["skipped"]:
         table.add_row(f"{counts['skipped']:,}", f"records skipped: {_reasons(result)}")
     console.print(table)
-    console.print(f"written to {result.folder}", highlight=False, soft_wrap=True)
+    for line in _last_lines(result, write_kept):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def _last_lines(result: Result, write_kept: Path | None) -> Iterator[str]:
+    yield f"written to {result.folder}"
+    if write_kept is not None:
+        yield f"kept pages: {write_kept}"
+    report = result.folder / "report.html"
+    if report.is_file():
+        yield f"report: {report} (open it in a browser)"
+    folder = shlex.quote(str(result.folder))
+    if threshold_option(method_class(result.summary["method"])):
+        other = shlex.quote(f"{result.folder}-0.9")
+        yield f"next, another threshold: neardup recluster {folder} --threshold 0.9 --out {other}"
+    else:
+        more = shlex.quote(f"{result.folder}-next")
+        yield f"next, more pages: neardup dedup INPUT --against {folder} --out {more}"
 
 
 def _reasons(result: Result) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from neardup.cli import messages
 from neardup.cli.options import TEXTS
 from neardup.errors import InterruptedRunError
 from neardup.kernels.jit import when_compiling
-from neardup.local.run import Progress
+from neardup.local.run import Progress, Silent
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -22,16 +23,38 @@ COMPILING = "compiling kernels for this machine; this happens once"
 
 
 @contextmanager
-def shown_progress(interrupted: str = "no result was written") -> Iterator[Progress]:
-    """Show progress while the block runs. Ctrl-C becomes an error that says `interrupted`."""
-    shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
+def shown_progress(
+    interrupted: str | Callable[[], str] = "no result was written",
+) -> Iterator[Progress]:
+    """Show progress while the block runs, unless -q was given.
+
+    Ctrl-C becomes an error that says `interrupted`, or what that gives then.
+    """
+    shown = _shown()
     when_compiling(shown.compiling)
     try:
         yield shown
     except KeyboardInterrupt:
-        raise InterruptedRunError(f"interrupted; {interrupted}") from None
+        told = interrupted if isinstance(interrupted, str) else interrupted()
+        raise InterruptedRunError(f"interrupted; {told}") from None
     finally:
         shown.close()
+
+
+def _shown() -> ProgressBar | ProgressLines | NoProgress:
+    if messages.quiet:
+        return NoProgress()
+    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
+
+
+class NoProgress(Silent):
+    """Shows nothing, after -q."""
+
+    def compiling(self, _: str) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 class ProgressLines:

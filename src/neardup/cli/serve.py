@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +14,9 @@ from neardup.cli.options import Assignments, option
 
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
+
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 def serve(
@@ -41,11 +45,11 @@ def serve(
     """
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
     from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.errors import MissingExtraError, UsageError  # noqa: PLC0415
+    from neardup.errors import MissingExtraError, unknown  # noqa: PLC0415
     from neardup.service.settings import Settings  # noqa: PLC0415
 
-    if log_level not in ("debug", "info", "warning", "error"):
-        raise UsageError(f"unknown log level {log_level!r}: debug, info, warning or error")
+    if log_level not in LOG_LEVELS:
+        raise unknown("log level", log_level, LOG_LEVELS)
     settings = Settings(
         store=store,
         host=host,
@@ -82,7 +86,25 @@ def _check(settings: Settings, workers: int, method: str | None, options: dict[s
         )
     if settings.store.startswith("memory:") and workers > 1:
         raise UsageError("workers cannot share a store in memory: use one worker, or a file")
+    _check_port(settings.host, settings.port)
     Index.open(settings.store, method, options or None).close()
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on: uvicorn would log it and exit with 0."""
+    from neardup.errors import UnavailableError  # noqa: PLC0415 - keeps --help quick
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; use another --port"
+        ) from None
 
 
 def _run(settings: Settings, workers: int, proxies: str, log_level: str) -> None:

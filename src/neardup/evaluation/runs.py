@@ -21,7 +21,7 @@ from typing import Any
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
 from neardup.evaluation.metrics import curve, score, score_rule
-from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
+from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
 from neardup.methods.registry import BUILT_IN, make_method, method_names
@@ -95,7 +95,7 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
     """Run `neardup dedup` over the pages in a new process, with the result in `out`."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
     command += ["--method", contender.method, "--preset", contender.preset]
     command += [f"--view={contender.view}"] if contender.view else []
     command += [f"--workers={workers}"] if workers else []
@@ -176,6 +176,7 @@ def measure(
     if outcome.result is None:
         return {"error": outcome.error, **cost}
     clusters = clusters_of(outcome.result)
+    check_labels(labelled, clusters)
     scores = score(labelled.truth, clusters)
     moved = curve(outcome.result, labelled.truth)
     if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:

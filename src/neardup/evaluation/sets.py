@@ -7,8 +7,9 @@ Clusters: `truth.csv` with the columns id, article and, if known, kind. Pairs: `
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from neardup.errors import InputError
@@ -91,6 +92,23 @@ def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
     if {"a", "b"} <= columns and columns & {"label", "grade"}:
         return _pairs(path, rows, duplicate_from)
     raise InputError(f"{path}: the columns must be id, article, kind; or a, b, and label or grade")
+
+
+def check_labels(labelled: LabelledSet, pages: Collection[str]) -> None:
+    """Refuse labels of which none is about a page of the set: they would score as no duplicates."""
+    truth = labelled.truth
+    named = truth.articles if isinstance(truth, ClusterTruth) else chain.from_iterable(truth.pairs)
+    ids = list(dict.fromkeys(named))
+    if not any(each in pages for each in ids):
+        raise InputError(
+            f"no label of {labelled.name} is about a page of it: labels name {_some(ids)}; "
+            f"its pages are {_some(sorted(pages))}"
+        )
+
+
+def _some(ids: Sequence[str]) -> str:
+    """Three of some ids."""
+    return ", ".join(map(repr, ids[:3])) + (" ..." if len(ids) > 3 else "")
 
 
 def _clusters(path: Path, rows: list[dict[str, str]]) -> ClusterTruth:

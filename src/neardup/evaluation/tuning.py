@@ -19,7 +19,7 @@ from neardup.config import OptionInfo, describe_options
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import Counts, count, intervals, pairwise, rates, redraw
 from neardup.evaluation.runs import clusters_of
-from neardup.evaluation.sets import LabelledSet, PairTruth, read_set
+from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, read_set
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent
 from neardup.methods.registry import method_class
@@ -248,7 +248,9 @@ class _Tried:
                     options=setting,
                     workers=self._workers,
                 )
-                self._counts[key] = count(self._labelled.truth, clusters_of(result))
+                clusters = clusters_of(result)
+                check_labels(self._labelled, clusters)
+                self._counts[key] = count(self._labelled.truth, clusters)
             self._progress.advance(1)
         return self._counts[key]
 

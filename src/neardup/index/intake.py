@@ -12,6 +12,7 @@ import xxhash
 from neardup.arrays import TEXT, compress_rows
 from neardup.errors import UsageError
 from neardup.model import Page, RawPage
+from neardup.pages import check_page
 from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
 from neardup.text.parse import parse
@@ -40,6 +41,8 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
 
     Two ids are equal if they are stored as the same text (`_without_nul`).
     """
+    for page in pages:
+        check_page(page)
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
     if any(not page.id for page in raws):

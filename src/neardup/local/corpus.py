@@ -9,6 +9,7 @@ or on the size of batches.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from neardup.text.parse import parse
 STORED_AT_ONCE = 1_000
 TEXT_AT_ONCE = 2 * 1024**2  # approximate characters; a worker needs about ten times that
 
+LOGGER = logging.getLogger("neardup.pages")
 NO_PAGE = -1  # the page number of a record that did not become a page
 # Columns that stay in memory for each page, besides those derived from its record.
 PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
@@ -262,6 +264,14 @@ def _setting_skips_aside(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         skips.extend(batch.skips)
+        for skip in batch.skips:
+            LOGGER.debug(
+                "skipped %s record %d: %s %s",
+                skip.source.path,
+                skip.source.record,
+                skip.reason,
+                skip.detail,
+            )
         if batch.pages.num_rows:
             yield batch.pages
 

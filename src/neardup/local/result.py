@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,8 @@ from neardup.errors import OutputError
 from neardup.kernels.json_text import quoted_texts
 from neardup.local.run import Stage
 from neardup.model import Cluster
+from neardup.pages.inputs import input_at
+from neardup.pages.writers import check_name
 
 Format = Literal["jsonl", "parquet"]
 
@@ -64,12 +66,44 @@ SKIPPED = pa.schema(
 )
 
 
-def check_destination(out: Path) -> None:
-    """Refuse to replace anything but an earlier result."""
+def check_outputs(
+    out: Path, write_kept: Path | None, inputs: Sequence[str], *, force: bool
+) -> None:
+    """Check before the first page is read that the results of a run can be written.
+
+    An input is never written; what exists is replaced only with `force`.
+    """
+    check_destination(out, force=force)
+    for path in filter(None, (out, write_kept)):
+        read = input_at(path, inputs)
+        if read is not None:
+            raise OutputError(f"{path} would replace the input {read}; name another place")
+    if write_kept is None:
+        return
+    check_name(write_kept)
+    if write_kept.is_dir():
+        raise OutputError(f"{write_kept} is a folder; --write-kept names a file")
+    if not write_kept.parent.is_dir():
+        raise OutputError(f"there is no folder {write_kept.parent} for --write-kept")
+    if not os.access(write_kept.parent, os.W_OK):
+        raise OutputError(f"cannot write to the folder {write_kept.parent}")
+    if write_kept.exists() and not force:
+        raise OutputError(f"{write_kept} exists; use --force to replace it")
+
+
+def check_destination(out: Path, *, force: bool = True) -> None:
+    """Refuse to replace anything but an earlier result of ours, and that without `force`."""
     if out.is_file():
         raise OutputError(f"{out} is a file; --out names a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / "summary.json").is_file():
         raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
+    if (out / "summary.json").is_file() and not force:
+        raise OutputError(
+            f"{out} holds an earlier result; use --force to replace it, or another --out"
+        )
+    above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise OutputError(f"cannot write to {above}, where {out} should be")
 
 
 def make_empty(folder: Path) -> None:

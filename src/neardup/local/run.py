@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import deque
@@ -16,6 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Protocol, TypeVar
+
+LOGGER = logging.getLogger("neardup.run")
 
 
 class Progress(Protocol):
@@ -67,9 +70,11 @@ class Stages:
         self._progress.stage(name, total)
         stage = Stage(name, self._progress)
         started = time.perf_counter()
+        LOGGER.debug("%s begins", name)
         yield stage
         stage.seconds = time.perf_counter() - started
         self.done.append(stage)
+        LOGGER.info("%s: %d done in %.1f s", name, stage.count, stage.seconds)
 
 
 Item = TypeVar("Item")

@@ -274,6 +274,11 @@ def in_order_of_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.take(pa.array(order))
 
 
+def work_path(out: Path) -> Path:
+    """The place of the work folder of a run that writes `out`."""
+    return out.parent / f".{out.name}.work"
+
+
 @contextmanager
 def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterator[Path]:
     """The work directory of a run that writes `out`, next to it; removed when the run ends.
@@ -283,7 +288,7 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
     or the inputs are wrong, when it would be useless. A directory that is a link, or that neardup
     did not create, is rejected before anything in it is touched.
     """
-    folder = out.parent / f".{out.name}.work"
+    folder = work_path(out)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _opened(folder) as opened, _locked(opened, folder, out):
         left_for_later = False

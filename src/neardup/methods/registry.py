@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from neardup.config import build_options, describe_options
-from neardup.errors import UsageError
+from neardup.errors import UsageError, unknown
 from neardup.methods.base import Method
 from neardup.text.views import View
 
@@ -62,9 +61,7 @@ def method_class(method: str | type[Method]) -> type[Method]:
         return _checked(_installed()[method].load(), method)
     if ":" in method:
         return _checked(_imported(method), method)
-    near = get_close_matches(method, method_names(), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UsageError(f"unknown method {method!r}; there are: {', '.join(method_names())}{hint}")
+    raise unknown("method", method, method_names())
 
 
 def _imported(place: str) -> object:
@@ -109,7 +106,7 @@ def make_method(
         return method
     cls = method_class(method)
     if preset not in (None, "default", "paper"):
-        raise UsageError(f"unknown preset {preset!r}; there are: default, paper")
+        raise unknown("preset", preset, ("default", "paper"))
     if preset == "paper" and not cls.paper_preset:
         raise UsageError(f"{cls.name} has no paper preset: its default is its rule")
     as_printed = preset == "paper"
@@ -156,4 +153,4 @@ def read_view(name: str | None) -> View | None:
     try:
         return View(name)
     except ValueError:
-        raise UsageError(f"unknown view {name!r}; there are: {', '.join(View)}") from None
+        raise unknown("view", name, View) from None

@@ -90,8 +90,10 @@ NUMBER_ROW = 27
 class WordTableOptions:
     close: float = option(15.0, "SM up to this is close: near", minimum=0.001)
     slight: float = option(50.0, "SM up to this is slight: an overlap", minimum=0.001)
-    threshold: Literal["printed", "average"] = option(
-        "printed", "average: near is below the average SM over a sample of the pages"
+    bound: Literal["printed", "average"] = option(
+        "printed",
+        "average: near is below the average SM over a sample of the pages",
+        was="threshold",
     )
     sample: int = option(128, "pages in the sample for the average", minimum=2)
     minimum_share: float = option(
@@ -127,7 +129,7 @@ class WordTable(AllPairsMethod):
 
     @property
     def surveys(self) -> Surveys | None:
-        return self if self.options.threshold == "average" else None
+        return self if self.options.bound == "average" else None
 
     feature_schema = pa.schema(
         [
@@ -154,10 +156,10 @@ class WordTable(AllPairsMethod):
         return word_tables(keywords(pages["text"], keyword_languages(pages)))
 
     def _average(self, survey: Survey | None) -> float | None:
-        if self.options.threshold == "printed":
+        if self.options.bound == "printed":
             return None
         if survey is None:
-            raise UsageError("threshold=average of word-table needs a survey of all pages")
+            raise UsageError("bound=average of word-table needs a survey of all pages")
         return average_measure(survey, self.options.sample)
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
@@ -177,7 +179,7 @@ class WordTable(AllPairsMethod):
     def _most(self, pages: pa.RecordBatch) -> float:
         """The largest SM of a candidate."""
         most = self.options.close
-        if self.options.threshold == "average":
+        if self.options.bound == "average":
             most = pc.max(pages["average"]).as_py() or 0.0
         return max(most, self.options.slight) if self.options.slight_pairs else most
 
@@ -209,7 +211,7 @@ class WordTable(AllPairsMethod):
         mirror = measured == 0
         if self.options.minimum_share:
             mirror &= share == 1
-        if self.options.threshold == "average":
+        if self.options.bound == "average":
             close = (measured == 0) | (measured < average)
         else:
             close = measured <= self.options.close
@@ -245,7 +247,7 @@ class WordTable(AllPairsMethod):
         why = f"SM {measured:.2f}; {common} of {n + m - common} words in common"
         if share < self.options.minimum_share:
             why += ", too few to tell by SM"
-        if self.options.threshold == "average":
+        if self.options.bound == "average":
             why += f"; the average SM is {average:.2f}"
             evidence |= {"average": round(average, 6)}
         return {"why": why, **evidence}

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from neardup.errors import InputError
+from neardup.errors import InputError, UsageError
 from neardup.model import Page, RawPage, Skip, SkipReason
 from neardup.pages.limits import Limits
 
 if TYPE_CHECKING:
     from neardup.pages.raw import RawBatch
 
-__all__ = ["Limits", "batches", "read", "read_records"]
+__all__ = ["Limits", "batches", "check_page", "read", "read_records"]
 
 Item = TypeVar("Item", bound=RawPage | Page)
 
@@ -59,6 +59,15 @@ def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
     yield from items
 
 
+def check_page(page: object) -> None:
+    """Refuse what is no page, and say how to make one."""
+    if not isinstance(page, RawPage | Page):
+        raise UsageError(
+            f"a page is expected, not a {type(page).__name__}: make one with "
+            "neardup.html_page(html, url=...) or neardup.text_page(text, id=...)"
+        )
+
+
 def batches(pages: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[list[Item]]:
     """Consecutive pages in lists of at most so many, and so many bytes of content.
 
@@ -68,6 +77,7 @@ def batches(pages: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[l
     batch: list[Item] = []
     held = 0
     for page in pages:
+        check_page(page)
         size = len(page.body) if isinstance(page, RawPage) else page.size
         if batch and held + size > max_bytes:
             yield batch

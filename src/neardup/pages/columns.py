@@ -51,9 +51,43 @@ class Columns:
         return {what: name for what, name in every.items() if name}
 
     @property
+    def are_usual(self) -> bool:
+        """Whether every column has the name of what it holds."""
+        return all(what == name for what, name in self.by_content.items()) and len(
+            self.by_content
+        ) == len(fields(self))
+
+    def pick(self, record: Mapping[str, object]) -> Mapping[str, object]:
+        """The values of a record by what they hold."""
+        if self.are_usual:
+            return record
+        return {what: value_at(record, name) for what, name in self.by_content.items()}
+
+    @property
     def content(self) -> list[str]:
         """The columns that may hold a page, the better first."""
         return [name for name in (self.html, self.text) if name]
+
+
+def value_at(record: Mapping[str, object], path: str) -> object:
+    """The value under a name, or under nested names that dots separate."""
+    if path in record:
+        return record[path]
+    first, dot, rest = path.partition(".")
+    inner = record.get(first)
+    return value_at(inner, rest) if dot and isinstance(inner, Mapping) else None
+
+
+def nested_names(record: Mapping[str, object]) -> list[str]:
+    """The names of a record, those of nested records after a dot."""
+    names: list[str] = []
+    for name, value in record.items():
+        inner = nested_names(value) if isinstance(value, Mapping) else []
+        names += [f"{name}.{each}" for each in inner] or [name]
+    return names
+
+
+ADVICE = "--{what}-column {name}"
 
 
 def likely_column(names: Sequence[str]) -> tuple[str, str] | None:
@@ -69,7 +103,7 @@ def likely_column(names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def no_content(columns: Columns, names: Sequence[str], advice: str) -> str:
+def no_content(columns: Columns, names: Sequence[str], advice: str = ADVICE) -> str:
     """One line for a table without pages: what it lacks, what it has, what to name.
 
     `advice` says how, with `{what}` and `{name}` to be filled in.

@@ -2,7 +2,7 @@
 
 `page_from_fields` makes a page of `id`, `url`, `html` or `text`, `title` and `time`, whatever the
 record's format. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
-keep originals attach the record in its own form (`JsonLine`, `ParquetRow`, `WarcBytes`). Times
+keep originals attach the record in its own form (`JsonLine`, `TableRow`, `WarcBytes`). Times
 always have a time zone; a time that cannot be read is no time.
 """
 
@@ -58,7 +58,7 @@ class JsonLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetRow:
+class TableRow:
     """One row of a `pyarrow.RecordBatch`, with all columns of its file."""
 
     batch: Any
@@ -176,7 +176,7 @@ def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
     return {**fields, "html" if raw.is_html else "text": text_of(raw, html_text)}
 
 
-def row_fields(original: ParquetRow) -> dict[str, Any]:
+def row_fields(original: TableRow) -> dict[str, Any]:
     row = original.batch.slice(original.row, 1)
     return {name: _cell(row.column(name)) for name in row.schema.names}
 
@@ -198,10 +198,16 @@ def _cell(column: Any) -> Any:
 
 
 def json_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
-    """A page as JSON values; a Parquet row with all its columns."""
-    rest = row_fields(raw.original) if isinstance(raw.original, ParquetRow) else {}
-    fields = {**rest, **page_fields(raw, html_text)}
-    return {name: _json_value(value) for name, value in fields.items() if value is not None}
+    """A page as JSON values; a row of a table with all its columns."""
+    fields = page_fields(raw, html_text)
+    if isinstance(raw.original, TableRow):
+        rest = row_fields(raw.original)
+        content = "html" if raw.is_html else "text"
+        text = fields.pop(content)
+        fields = {**rest, **{name: value for name, value in fields.items() if name not in rest}}
+        if content in rest:  # decoded; in the table it may be bytes of any charset
+            fields[content] = text
+    return {name: json_value(value) for name, value in fields.items() if value is not None}
 
 
 def extra_fields(raw: RawPage) -> str | None:
@@ -213,7 +219,8 @@ def extra_fields(raw: RawPage) -> str | None:
     return json.dumps(rest, sort_keys=True) if rest else None
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """A value of a table as JSON and CSV can hold it."""
     if isinstance(value, datetime):
         return format_time(value if value.tzinfo else value.replace(tzinfo=UTC))
     if isinstance(value, date):
@@ -221,9 +228,9 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return _text_or_base64(value)
     if isinstance(value, dict):
-        return {str(name): _json_value(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_json_value(each) for each in value]
+        return [json_value(each) for each in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

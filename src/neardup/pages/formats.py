@@ -72,6 +72,12 @@ JSONL = Format(
     "neardup.pages.jsonl:JsonReader",
     lambda start: _OBJECT.match(start) is not None,
 )
+ARROW = Format(
+    ("arrow", "feather", "ipc"),
+    "neardup.pages.arrow:ArrowReader",
+    lambda start: start.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")),
+)
+CSV = Format(("csv", "tsv"), "neardup.pages.csv:CsvReader", lambda _: False)
 HTML = Format(
     ("html", "htm", "xhtml"),
     "neardup.pages.readers:HtmlReader",
@@ -86,6 +92,8 @@ FORMATS: Registry[Format] = Registry(
         "archive": "neardup.pages.formats:ARCHIVE",
         "parquet": "neardup.pages.formats:PARQUET",
         "jsonl": "neardup.pages.formats:JSONL",
+        "arrow": "neardup.pages.formats:ARROW",
+        "csv": "neardup.pages.formats:CSV",
         "html": "neardup.pages.formats:HTML",
         "text": "neardup.pages.formats:TEXT",
     },

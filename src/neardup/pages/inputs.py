@@ -266,6 +266,21 @@ def find_files(inputs: Sequence[str]) -> Iterator[File]:
     return (file for each in named for file in _files_of(each))
 
 
+def input_at(path: Path, inputs: Sequence[str]) -> str | None:
+    """The input that a path on this machine is, or holds, if any: to write there would lose it."""
+    place = os.path.realpath(path)
+    for named in _without_repeats([each for text in inputs for each in _expand(text)]):
+        if not isinstance(named.place, LocalPlace) or named.path == "-":
+            continue
+        read = os.path.realpath(named.path)
+        if read == place or read.startswith(place + os.sep):
+            return named.path
+        inside = named.is_folder and place.startswith(read + os.sep)
+        if inside and path.is_file() and format_of_name(place):
+            return str(path)
+    return None
+
+
 def _expand(text: str) -> list[_Named]:
     place = place_of(text)
     try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from neardup.model import RawPage, Skip, SkipReason, Source
+from neardup.pages.columns import nested_names, no_content
 from neardup.pages.fields import JsonLine, page_from_fields
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
@@ -62,7 +64,11 @@ def _page(line: bytes, source: Source, limits: Limits, *, keep_original: bool) -
         return _bad(source, f"not JSON: {error}")
     if not isinstance(fields, dict):
         return _bad(source, "not an object")
-    return page_from_fields(fields, source, limits, JsonLine(line) if keep_original else None)
+    original = JsonLine(line) if keep_original else None
+    page = page_from_fields(limits.columns.pick(fields), source, limits, original)
+    if isinstance(page, Skip) and page.reason is SkipReason.NO_CONTENT:
+        return replace(page, detail=no_content(limits.columns, nested_names(fields)))
+    return page
 
 
 def _bad(source: Source, what: str) -> Skip:

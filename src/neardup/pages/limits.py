@@ -1,15 +1,37 @@
-"""Limits on what readers accept."""
+"""What readers accept: how large a page may be, and which columns hold what."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from neardup.pages.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`page_bytes` bounds a page after all decompression, while it is being decompressed."""
+    """`page_bytes` bounds a page after all decompression, while it is being decompressed.
+
+    `columns` names the columns of tables and the fields of JSON lines that hold a page. `base_url`
+    is the URL of a folder of pages.
+    """
 
     page_bytes: int = 20_000_000
+    columns: Columns = field(default_factory=Columns)
+    base_url: str = ""
+
+    def url_of(self, name: str) -> str:
+        """The URL of the file of that name in a folder of pages; empty if it is not known.
+
+        The index of a folder has the URL of the folder, as servers give it.
+        """
+        if not self.base_url:
+            return ""
+        folder, _, file = name.rpartition("/")
+        path = f"{folder}/" if folder else ""
+        if file.lower() not in ("index.html", "index.htm"):
+            path += file
+        return self.base_url.rstrip("/") + "/" + quote(path, safe="/~!$&'()*+,;=:@")
 
     @property
     def line_bytes(self) -> int:

@@ -102,7 +102,8 @@ class TextReader:
         if not size:
             return Skip(source, SkipReason.EMPTY, "the file is empty", file.name)
         # Two folders may hold the same relative path; the whole path tells the pages apart
-        return RawPage(file.name, b"".join(pieces), self.is_html, source, again=file.source)
+        url = self._limits.url_of(file.name)
+        return RawPage(file.name, b"".join(pieces), self.is_html, source, url, again=file.source)
 
 
 class HtmlReader(TextReader):

@@ -1,6 +1,7 @@
-"""Writing pages as JSON lines, Parquet or WARC, in their original form where the two agree.
+"""Writing pages as JSON lines, tables or WARC, in their original form where the two agree.
 
-A JSON line keeps all its fields, a Parquet row all its columns, a WARC record its headers and its
+A JSON line keeps all its fields, a row of a table all its columns in their types, a WARC record its
+headers and its
 body as sent. A page from another form is converted: JSON lines and Parquet take everything known
 about it, WARC the content, the URL and the time (it has no place for more). The same pages give the
 same bytes, compressed or not. The file appears whole once everything is written, or not at all.
@@ -8,10 +9,12 @@ same bytes, compressed or not. The file appears whole once everything is written
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -24,11 +27,12 @@ from neardup.errors import OutputError
 from neardup.model import RawPage
 from neardup.pages.fields import (
     JsonLine,
-    ParquetRow,
+    TableRow,
     WarcBytes,
     extra_fields,
     format_time,
     json_fields,
+    json_value,
     page_fields,
     row_fields,
 )
@@ -118,6 +122,8 @@ WRITERS: Registry[WriterFactory] = Registry(
         "ndjson": "neardup.pages.writers:JsonWriter",
         "warc": "neardup.pages.writers:WarcWriter",
         "parquet": "neardup.pages.writers:ParquetWriter",
+        "arrow": "neardup.pages.writers:ArrowWriter",
+        "csv": "neardup.pages.writers:CsvWriter",
     },
 )
 
@@ -140,6 +146,11 @@ def writer_for(path: str | Path) -> Iterator[PageWriter]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name whose ending no writer stands for."""
+    _form_of(path)
 
 
 def _form_of(path: Path) -> tuple[WriterFactory, Packer]:
@@ -193,7 +204,7 @@ _GROUP_BYTES = 32_000_000
 
 
 class ParquetWriter:
-    """Rows as they were when they come from Parquet; else the columns that neardup reads.
+    """Rows as they were when they come from a table; else the columns that neardup reads.
 
     The first page decides the columns. A page that does not fit them is an error, not a loss.
     """
@@ -204,7 +215,7 @@ class ParquetWriter:
         del packer
         self._stream = stream
         self._schema: pa.Schema | None = None
-        self._file: pq.ParquetWriter | None = None
+        self._file: Any = None
         self._rows: list[pa.RecordBatch] = []
         self._held = 0
 
@@ -223,14 +234,17 @@ class ParquetWriter:
     def _flush(self) -> None:
         schema = self._schema or _COLUMNS
         if self._file is None:
-            self._file = pq.ParquetWriter(self._stream, schema, compression="zstd")
+            self._file = self._open(schema)
         if self._rows:
             self._file.write_table(pa.Table.from_batches(self._rows, schema))
         self._rows, self._held = [], 0
 
+    def _open(self, schema: pa.Schema) -> Any:
+        return pq.ParquetWriter(self._stream, schema, compression="zstd")
+
     def _row(self, raw: RawPage, html_text: str | None) -> pa.RecordBatch:
         original = raw.original
-        if isinstance(original, ParquetRow):
+        if isinstance(original, TableRow):
             if self._schema is None:
                 self._schema = original.batch.schema
             if original.batch.schema.equals(self._schema):
@@ -241,20 +255,24 @@ class ParquetWriter:
 
     def _converted(self, raw: RawPage, html_text: str | None, schema: pa.Schema) -> pa.RecordBatch:
         fields = _fields(raw, html_text)
-        extra = [name for name in fields if name not in schema.names]
-        if extra:
-            raise OutputError(
-                f"{raw.source.path}: its column {extra[0]!r} is not in the first page's columns; "
-                "write .jsonl, where every page can have its own"
-            )
+        _check_columns(raw, fields, schema.names)
         try:
             return pa.RecordBatch.from_pylist([fields], schema=schema)
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise OutputError(f"{raw.id}: does not fit the columns: {error}") from None
 
 
+def _check_columns(raw: RawPage, fields: Iterable[str], names: Sequence[str]) -> None:
+    extra = [name for name in fields if name not in names]
+    if extra:
+        raise OutputError(
+            f"{raw.source.path}: its column {extra[0]!r} is not in the first page's columns; "
+            "write .jsonl, where every page can have its own"
+        )
+
+
 def _fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
-    if isinstance(raw.original, ParquetRow):
+    if isinstance(raw.original, TableRow):
         return row_fields(raw.original)
     fields = page_fields(raw, html_text)
     if extra := extra_fields(raw):
@@ -262,9 +280,45 @@ def _fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
     return fields
 
 
-def _copied(original: ParquetRow) -> pa.RecordBatch:
+def _copied(original: TableRow) -> pa.RecordBatch:
     """A copy of the row, which does not hold on to its batch."""
     return original.batch.take(pa.array([original.row]))
+
+
+class ArrowWriter(ParquetWriter):
+    """The same as an Arrow file."""
+
+    def _open(self, schema: pa.Schema) -> Any:
+        return pa.ipc.new_file(self._stream, schema)
+
+
+class CsvWriter:
+    """Rows as they were when they come from a table; else what is known of a page.
+
+    The first page decides the columns. A page that does not fit them is an error, not a loss.
+    """
+
+    may_be_packed = True
+
+    def __init__(self, stream: BinaryIO, packer: Packer) -> None:
+        self._stream = packer.open(stream)
+        self._names: list[str] | None = None
+
+    def write(self, raw: RawPage, html_text: str | None = None) -> None:
+        fields = _fields(raw, html_text)
+        if self._names is None:
+            self._names = list(fields)
+            self._write(self._names)
+        _check_columns(raw, fields, self._names)
+        self._write(["" if fields.get(name) is None else fields[name] for name in self._names])
+
+    def finish(self) -> None:
+        self._stream.close()
+
+    def _write(self, row: Sequence[object]) -> None:
+        line = io.StringIO(newline="")
+        csv.writer(line).writerow([json_value(value) for value in row])
+        self._stream.write(line.getvalue().encode("utf-8", "replace"))
 
 
 class WarcWriter:

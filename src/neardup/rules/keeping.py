@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import Floats, Numbers, booleans
-from neardup.errors import UsageError
+from neardup.errors import UsageError, unknown
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
 
@@ -81,9 +81,7 @@ def policy_order(policy: str) -> Policy:
     try:
         return POLICIES[policy]
     except KeyError:
-        raise UsageError(
-            f"unknown keep policy {policy!r}; there are: {', '.join(POLICIES)}"
-        ) from None
+        raise unknown("keep policy", policy, POLICIES) from None
 
 
 def _original(pages: pa.Table, labels: Numbers, pairs: JudgedPairs) -> Sequence[Order]:

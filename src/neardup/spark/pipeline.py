@@ -52,6 +52,8 @@ def dedup(
     keep: str | None = None,
     contained: bool = False,
     against: str | Path | None = None,
+    threshold: float | None = None,
+    force: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
     master: str | None = None,
@@ -68,7 +70,9 @@ def dedup(
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
-    chosen = _without_order(make_method(method, options, preset=preset, view=view))
+    chosen = _without_order(
+        make_method(method, options, preset=preset, view=view, threshold=threshold)
+    )
     if chosen.joining is Joining.REPOSITORY:
         raise UsageError(
             "joining=repository decides page by page, each against what was kept before it, which "
@@ -79,7 +83,7 @@ def dedup(
 
     with spark_session(master, partitions) as spark:
         storage = Storage(spark, out)
-        check_destination(storage, out)
+        check_destination(storage, out, force=force)
         if against is not None:
             check_earlier(Storage(spark, str(against)), str(against), chosen)
         with work_folder(spark, out, stages) as work:

@@ -194,12 +194,16 @@ def work_folder(spark: SparkSession, out: str, stages: Stages) -> Iterator[Work]
         storage.delete(folder)
 
 
-def check_destination(storage: Storage, out: str) -> None:
-    """Refuse to replace anything but an earlier result."""
+def check_destination(storage: Storage, out: str, *, force: bool) -> None:
+    """Refuse to replace anything but an earlier result of ours, and that without `force`."""
     if not storage.exists(out) or storage.is_empty(out):
         return
     if not storage.exists(f"{out}/summary.json"):
         raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
+    if not force:
+        raise OutputError(
+            f"{out} holds an earlier result; use --force to replace it, or another --out"
+        )
 
 
 def put_in_place(work: Work, out: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.errors import OutputError, UsageError
+from neardup.errors import OutputError, unknown
 from neardup.evaluation.synth.pages import (
     SCHEMA,
     Settings,
@@ -59,7 +59,7 @@ def write_set(
     A page in a WARC is identified by its URL, so the URL is then its id in `truth.csv`.
     """
     if format not in NAMES:
-        raise UsageError(f"unknown format {format!r}; there are: {', '.join(NAMES)}")
+        raise unknown("format", format, NAMES)
     settings = check_settings(
         Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
     )

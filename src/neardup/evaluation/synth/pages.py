@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from neardup.errors import UsageError
+from neardup.errors import UsageError, unknown
 from neardup.evaluation.synth.articles import (
     LENGTHS,
     Article,
@@ -113,7 +113,7 @@ def check_settings(settings: Settings) -> Settings:
         ("length", settings.length, tuple(LENGTHS)),
     ):
         if value not in known:
-            raise UsageError(f"unknown {name} {value!r}; there are: {', '.join(known)}")
+            raise unknown(name, value, known)
     return settings
 
 

@@ -1,0 +1,70 @@
+"""Pages of Arrow files (IPC, also called Feather), as files or as streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from neardup.model import RawPage, Skip, SkipReason, Source
+from neardup.pages.inputs import File
+from neardup.pages.limits import Limits
+from neardup.pages.parquet import ERRORS
+from neardup.pages.rows import BATCH_BYTES, TablePages, first_line
+from neardup.pages.streams import Chunks
+
+FILE_MAGIC = b"ARROW1\0\0"
+
+
+class ArrowReader:
+    def __init__(self, limits: Limits, keep_original: bool) -> None:
+        self._limits = limits
+        self._keep_original = keep_original
+
+    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
+        del content  # a file has its schema and the places of its batches at the end
+        with file.open() as stream:
+            try:
+                schema, batches = _opened(stream)
+                rows = TablePages(
+                    file.source, schema, self._limits, keep_original=self._keep_original
+                )
+            except ERRORS as error:
+                detail = f"not an Arrow file: {first_line(error)}"
+                yield Skip(Source(file.source), SkipReason.UNREADABLE, detail)
+                return
+            if (nothing := rows.nothing()) is not None:
+                yield nothing
+                return
+            yield from _pages(file.source, batches, rows)
+
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """Nothing: every row stands for itself."""
+        return iter(())
+
+
+def _opened(stream: BinaryIO) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    start = stream.read(len(FILE_MAGIC))
+    stream.seek(0)
+    if start != FILE_MAGIC:
+        source = pa.ipc.open_stream(stream)
+        return source.schema, iter(source)
+    file: Any = pa.ipc.open_file(stream)
+    return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+
+
+def _pages(
+    path: str, batches: Iterator[pa.RecordBatch], rows: TablePages
+) -> Iterator[RawPage | Skip]:
+    row = 0
+    try:
+        for batch in batches:
+            batch.validate(full=True)  # a damaged offset would lead anywhere
+            step = max(1, batch.num_rows * BATCH_BYTES // max(batch.nbytes, BATCH_BYTES))
+            for start in range(0, batch.num_rows, step):
+                some = batch.slice(start, step)
+                yield from rows.pages(some, row)
+                row += some.num_rows
+    except ERRORS as error:
+        yield Skip(Source(path, row), SkipReason.BAD_RECORD, first_line(error))
