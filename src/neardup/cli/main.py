@@ -62,7 +62,7 @@ for command in (
 def run() -> None:
     """The entry point. Errors print one line and set the exit code."""
     try:
-        app()
+        app(prog_name="neardup")
     except NeardupError as error:
         for line in (error, *getattr(error, "__notes__", [])):
             typer.echo(f"neardup: {line}", err=True)
