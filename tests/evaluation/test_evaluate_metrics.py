@@ -23,7 +23,7 @@ from neardup.evaluation.metrics import Counts, count, intervals, number_labels, 
 from neardup.evaluation.sets import LEFT_OUT, ClusterTruth, PairTruth
 
 SCORER = Path(__file__).parents[3] / "shared" / "tools" / "score.py"
-KINDS = ["original", "mirror", "edited", "excerpt", "partial", ""]
+KINDS = ["original", "mirror", "edited", "excerpt", "partial", "", "edited+late"]
 
 pages = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from(KINDS), st.integers(0, 5) | st.none()),
@@ -47,12 +47,15 @@ def plain_scores(truth: ClusterTruth, clusters: dict[str, str]) -> dict[str, Any
     found = said = true = 0
     kinds: Counter[str] = Counter()
     hits: Counter[str] = Counter()
+    false: Counter[str] = Counter()
     for a, b in combinations(judged, 2):
         is_true = truth.articles[a] == truth.articles[b]
         is_said = a in clusters and clusters.get(a) == clusters.get(b)
         found, said, true = found + (is_true and is_said), said + is_said, true + is_true
+        named = {each for page in (a, b) for each in (truth.kinds[page] or "original").split("+")}
+        if is_said and not is_true:
+            false.update(named)
         if is_true:
-            named = {truth.kinds[a] or "original", truth.kinds[b] or "original"}
             for kind in named - {"original"} or {"original"}:
                 kinds[kind] += 1
                 hits[kind] += is_said
@@ -66,6 +69,7 @@ def plain_scores(truth: ClusterTruth, clusters: dict[str, str]) -> dict[str, Any
         "true_pairs": true,
         "said_pairs": said,
         "recall_by_kind": {kind: round(hits[kind] / kinds[kind], 3) for kind in sorted(kinds)},
+        "false_pairs_by_kind": dict(sorted(false.items())),
     }
 
 

@@ -9,7 +9,7 @@ each, so the sums over all units are the plain pair counts, and whole units can 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -129,6 +129,7 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
     return {
         **scores,
         "recall_by_kind": recall_by_kind(labels),
+        "false_pairs_by_kind": false_pairs_by_kind(labels),
         "by_page": by_page(labels),
         "b_cubed": b_cubed(labels),
         "adjusted_rand": round(adjusted_rand(labels), 4),
@@ -184,16 +185,43 @@ def redraw(units: Amounts, seed: int = 0) -> Amounts:
 def recall_by_kind(labels: Labels) -> dict[str, float]:
     """Recall over the true pairs that involve each kind of copy.
 
-    A pair of two originals counts for `original`; any other counts for its other kinds.
+    A pair of two originals counts for `original`; any other counts for its other kinds. A page of
+    kind `edited+late` is of both.
     """
-    width = int(labels.clusters.max(initial=0)) + 1
-    _, together = np.unique(labels.articles * width + labels.clusters, return_inverse=True)
+    together = _together_numbers(labels)
     recalls = {}
-    for kind in sorted(set(labels.kinds.tolist())):
-        of_kind, only = labels.kinds == kind, kind == "original"
+    for kind, of_kind in _by_kind(labels):
+        only = kind == "original"
         if true := _pairs_with(labels.articles, of_kind, only=only):
             recalls[kind] = round(_pairs_with(together, of_kind, only=only) / true, 3)
     return recalls
+
+
+def false_pairs_by_kind(labels: Labels) -> dict[str, int]:
+    """The number of false pairs that involve each kind, where there are any."""
+    together = _together_numbers(labels)
+    counts = {
+        kind: _pairs_with(labels.clusters, of_kind, only=False)
+        - _pairs_with(together, of_kind, only=False)
+        for kind, of_kind in _by_kind(labels)
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _together_numbers(labels: Labels) -> Numbers:
+    """A number for each combination of article and cluster."""
+    width = int(labels.clusters.max(initial=0)) + 1
+    together: Numbers = np.unique(labels.articles * width + labels.clusters, return_inverse=True)[1]
+    return together
+
+
+def _by_kind(labels: Labels) -> Iterator[tuple[str, Mask]]:
+    """Each kind, and which pages are of it."""
+    listed = labels.kinds.tolist()
+    split = [set(kind.split("+")) for kind in dict.fromkeys(listed)]
+    numbers = _numbers(listed)
+    for single in sorted(set().union(*split)):
+        yield single, np.array([single in kinds for kinds in split], bool)[numbers]
 
 
 def _pairs_with(groups: Numbers, of_kind: Mask, *, only: bool) -> int:

@@ -224,8 +224,11 @@ def write_page(out: Path, results: Results, charts: Sequence[Chart]) -> None:
     sets = []
     for name, methods in results.items():
         order = sorted(methods.items(), key=lambda each: -each[1].get("f1", -1))
-        kinds = {kind for scores in methods.values() for kind in scores.get("recall_by_kind", ())}
-        sets.append({"name": name, "methods": order, "kinds": sorted(kinds)})
+        kinds = {
+            figure: sorted({kind for scores in methods.values() for kind in scores.get(figure, ())})
+            for figure in ("recall_by_kind", "false_pairs_by_kind")
+        }
+        sets.append({"name": name, "methods": order, "kinds": kinds})
     write_html(out / "index.html", sets=sets, charts=charts)
 
 
