@@ -92,7 +92,9 @@ def write_texts(path: Path, language: str, size: int) -> None:
     from neardup.evaluation.synth import synth  # noqa: PLC0415 - its tables take a while
 
     with pq.ParquetWriter(path, TEXTS, compression="zstd") as writer:
-        for batch in synth(size, 1, language=language, texts=True, forms=False):
+        for batch in synth(
+            size, 1, profile="2026-11", language=language, texts=True, lookalikes=False
+        ):
             writer.write_batch(pa.record_batch([batch["id"], batch["content"]], schema=TEXTS))
 
 

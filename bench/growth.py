@@ -73,7 +73,7 @@ def ratios(measured: dict[int, dict[str, Any]]) -> dict[str, object]:
 
 def generated(count: int) -> Iterator[pa.RecordBatch]:
     """Pages of the generator."""
-    for batch in synth(count, 1, length="short", workers=default_workers()):
+    for batch in synth(count, 1, profile="2026-11", length="short", workers=default_workers()):
         yield pa.record_batch([batch["url"], batch["content"]], schema=COLUMNS)
 
 

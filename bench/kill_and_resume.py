@@ -28,7 +28,7 @@ def main(data: Path | None = None) -> dict[str, object]:
     """How many of the resumed runs gave the bytes of the undisturbed one."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        pages = write_set(work / "set", PAGES, 1, length="short")
+        pages = write_set(work / "set", PAGES, 1, profile="2026-11", length="short")
         whole = work / "whole"
         subprocess.run(command(pages, whole), check=True, capture_output=True)  # compiles
         started = time.monotonic()

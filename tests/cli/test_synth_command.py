@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -31,6 +32,23 @@ def test_bad_usage_is_told(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "unknown language 'latin'" in done.stderr
     assert not (tmp_path / "set").exists()
+
+
+def test_profile_copies_and_stops_are_options(tmp_path: Path) -> None:
+    settings = []
+    for name, options in (
+        ("frozen", ("--profile", "2026-11")),
+        ("other", ("--copies", 0.4, "--no-template-stops")),
+    ):
+        done = synth("--pages", 20, "--out", tmp_path / name, "--workers", 1, *options)
+        assert done.returncode == 0, done.stderr
+        about = json.loads((tmp_path / name / "synth.json").read_text())
+        settings.append((about["profile"], about["copies"], about["template_stops"]))
+    assert settings == [("2026-11", 0.0, True), ("2026-12", 0.4, False)]
+    shown = synth("--help").stdout
+    assert "--profile" in shown
+    assert "--copies" in shown
+    assert "stops" in shown
 
 
 def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ def test_the_experiments_have_the_papers_sizes_and_known_methods() -> None:
     assert sizes["news-clusters"] == {928_518 + 1_545}
     assert sizes["word-table"] == {100}
     assert sizes["feature-code"] == {100, 500, 1000, 1500, 2000, 3000, 4000, 5000}
+    inputs = [trial.input for trial in EXPERIMENTS["edit-distance"].trials]
+    assert inputs == ["pages", "texts", "pages without template stops"]
     for experiment in EXPERIMENTS.values():
         for name in experiment.contenders:
             assert Contender.named(name).name == name

@@ -2,7 +2,7 @@
 
 When methods get better, this writes the higher floors (lowering one takes a reason in the file):
 
-    neardup synth --pages 1000 --seed 1 --out made/generated
+    neardup synth --pages 1000 --seed 1 --profile 2026-11 --out made/generated
     neardup evaluate made/generated ../shared/data/{reprints,versions}-{en,zh} \\
         --out made/measured --floors tests/evaluation/floors.toml --raise-floors
 """
@@ -42,7 +42,7 @@ FIND_NOTHING = [
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small set, the same one every time."""
     folder = tmp_path_factory.mktemp("floors") / GENERATED
-    write_set(folder, 1000, 1, workers=1)
+    write_set(folder, 1000, 1, profile="2026-11", workers=1)
     return folder
 
 

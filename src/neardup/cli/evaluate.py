@@ -185,11 +185,14 @@ def synth(
     pages: Annotated[int, option("synth.pages")],
     out: Annotated[Path, option("synth.out")],
     seed: Annotated[int, option("synth.seed")] = 0,
+    profile: Annotated[str, option("synth.profile")] = "2026-12",
     format_: Annotated[str, option("synth.format")] = "jsonl",
     language: Annotated[str, option("synth.language")] = "both",
     length: Annotated[str, option("synth.length")] = "normal",
     texts: Annotated[bool, option("synth.texts")] = False,
     reprints: Annotated[float, option("synth.reprints")] = 0.5,
+    copies: Annotated[float | None, option("synth.copies")] = None,
+    template_stops: Annotated[bool, option("synth.template_stops")] = True,
     days: Annotated[int, option("synth.days")] = 30,
     pages_per_host: Annotated[int, option("synth.pages_per_host")] = 8,
     workers: Annotated[int | None, option("synth.workers")] = None,
@@ -198,8 +201,10 @@ def synth(
     """Generate a labelled set of English and Chinese pages: the pages and truth.csv.
 
     Articles appear on sites with their own templates and are reprinted elsewhere: mirrored,
-    edited, trimmed, extended, reflowed, reordered, re-encoded or paginated. Excerpts, merged
-    pages and forms with other numbers are traps. truth.csv names the article of each page.
+    edited, trimmed, extended, reflowed, reordered, re-encoded or paginated, some under another
+    title. Pages have copies on their own host: recrawls, session ids, print views, corrections.
+    Excerpts, merged pages, and pages that only look alike (forms, product pages, lists) are traps.
+    truth.csv names the article of each page, and what was changed.
     """
     from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.synth import write_set  # noqa: PLC0415
@@ -211,10 +216,13 @@ def synth(
             pages,
             seed,
             format=format_,
+            profile=profile,
             language=language,
             length=length,
             texts=texts,
             reprints=reprints,
+            copies=copies,
+            template_stops=template_stops,
             days=days,
             pages_per_host=pages_per_host,
             workers=workers,

@@ -161,11 +161,11 @@ def _table(rows: Sequence[Row]) -> Table:
     table.add_column("precision / recall", overflow="fold")
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
-    for (pages, texts), group in groupby(rows, key=lambda row: (row["pages"], row["texts"])):
+    for (pages, kind), group in groupby(rows, key=lambda row: (row["pages"], row["input"])):
         trial = list(group)
         claims: Row = next((row["claimed"] for row in trial if row["claimed"]), {})
         table.add_section()
-        table.add_row(f"{pages:,} {'texts' if texts else 'pages'}: paper", *_figures(claims))
+        table.add_row(f"{pages:,} {kind}: paper", *_figures(claims))
         for row in trial:
             table.add_row(_label(row), *_measured(row["measured"]))
     return table

@@ -34,7 +34,14 @@ class Trial:
     pages: int
     claims: Mapping[str, float]
     texts: bool = False
+    template_stops: bool = True  # full stops in template text
     seed: int = 0  # gives each trial its own pages
+
+    @property
+    def input(self) -> str:
+        if self.texts:
+            return "texts"
+        return "pages" if self.template_stops else "pages without template stops"
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,8 @@ class Experiment:
     language: str = "zh"
     length: str = "normal"
     reprints: float = 0.5
-    forms: bool = True
+    copies: float | None = None  # on a page's own host; None: as in the generator's profile
+    lookalikes: bool = True
     pages_per_host: int = 8
     others: str = ""  # the paper's figures for other methods
     pages_only: tuple[str, ...] = ()  # contenders not run on plain texts
@@ -146,9 +154,11 @@ def _run(
             language=experiment.language,
             length=experiment.length,
             reprints=experiment.reprints,
-            forms=experiment.forms,
+            copies=experiment.copies,
+            lookalikes=experiment.lookalikes,
             pages_per_host=experiment.pages_per_host,
             texts=trial.texts,
+            template_stops=trial.template_stops,
         )
         for name in experiment.contending(trial):
             ours = _measure(Contender.named(name), folder, place)
@@ -188,6 +198,7 @@ def _row(
         "pages": pages,
         "papers_pages": trial.pages,
         "texts": trial.texts,
+        "input": trial.input,
         "claimed": claimed,
         "measured": ours,
         "short_of": short,
@@ -241,7 +252,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
 def cells(row: Mapping[str, Any]) -> list[str]:
     """A table row: our figures, with the paper's in brackets."""
     ours, claimed = row["measured"], row["claimed"]
-    shown = [row["method"], f"{row['pages']:,}", "texts" if row["texts"] else "pages"]
+    shown = [row["method"], f"{row['pages']:,}", row["input"]]
     if "error" in ours:
         return [*shown, ours["error"], *[""] * (len(FIGURES) - 1)]
     for figure in FIGURES:

@@ -1,20 +1,22 @@
-"""The text of a page: articles with sentences of their own, and how each kind of reprint
+"""The text of a page: articles with sentences of their own, and how each kind of reprint or copy
 changes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from neardup.evaluation.synth.draws import Draws
 from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language, source
+from neardup.evaluation.synth.settings import LENGTHS
 
 OWN_WORDS = 64  # per kind: an article has a subject; see Draws.skewed
 _SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)
-SENTENCES = ("comments", "footers")  # forms that end with a full stop
-LENGTHS = {"short": (6, 12), "normal": (14, 60)}  # sentences
+TEMPLATE_SENTENCES = ("comments", "footers", "consents")  # forms that end with a full stop
+STOCK = 40  # stock sentences of a language
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ class Article:
 class Writer:
     """Writes sentences with its own vocabulary, a sample of the language's words."""
 
-    def __init__(self, code: str, draws: Draws) -> None:
+    def __init__(self, code: str, draws: Draws, *, template_stops: bool = True) -> None:
         self.language: Language = language(code)
         self._draws = draws
+        self._template_stops = template_stops
         drawn = (draws.raw(_SLOT_OF_OWN.size) % np.uint64(TABLE)).astype(np.int64)
         self._words = self.language.words[_SLOT_OF_OWN * TABLE + drawn]
 
@@ -60,10 +63,17 @@ class Writer:
         """Texts from the language's forms of this name: titles, comments, adverts ..."""
         if not count:
             return []
-        texts = self.fill(self._draws.picks(self.language.forms[name], count))
-        # a full stop where real sites have one, since some methods look for them
-        stop = self.language.stop if name in SENTENCES else ""
-        return [text + stop for text in texts]
+        return self.finish(name, self._draws.picks(self.language.forms[name], count))
+
+    def finish(self, name: str, forms: Sequence[Form]) -> list[str]:
+        """These forms of this name, filled; with full stops where real sites have them, since
+        some methods look for them."""
+        texts, stop = self.fill(forms), self.language.stop
+        if name not in TEMPLATE_SENTENCES:
+            return texts
+        if self._template_stops:
+            return [text + stop for text in texts]
+        return [text.replace(f"{stop} ", ", ") for text in texts]
 
 
 def write_article(code: str, key: tuple[int | str, ...], length: str) -> Article:
@@ -88,7 +98,7 @@ def group(sentences: list[str], size: Callable[[], int]) -> tuple[tuple[str, ...
 
 
 def reprint(kind: str, article: Article, draws: Draws) -> Article:
-    """The article as changed by this kind of reprint."""
+    """The article as changed by this kind of reprint, or of copy on its own host."""
     return _CHANGES.get(kind, _unchanged)(article, draws)
 
 
@@ -96,14 +106,51 @@ def _unchanged(article: Article, _: Draws) -> Article:
     return article
 
 
+def retitle(article: Article, key: tuple[int | str, ...], draws: Draws) -> Article:
+    """The article of this key under another title about the same subject."""
+    titles = Writer(article.language, Draws(*key)).forms("titles", 8)
+    return replace(article, title=draws.pick([each for each in titles if each != article.title]))
+
+
+def edit_title(article: Article, draws: Draws) -> Article:
+    """The article with one word of its title replaced."""
+    spaced = article.language == "en"
+    units = article.title.split(" ") if spaced else list(article.title)
+    width = 1 if spaced else 2
+    place = draws.below(max(len(units) - width, 1))
+    units[place : place + width] = [language(article.language).word("N", draws)]
+    return replace(article, title=language(article.language).gap.join(units))
+
+
+@lru_cache(maxsize=2 * STOCK)
+def stock_sentence(seed: int, code: str, number: int) -> str:
+    """A sentence that unrelated articles share: an agency's line, a disclaimer."""
+    writer = Writer(code, Draws(seed, "stock", code, number))
+    return writer.forms("stock", 1)[0] + writer.language.stop
+
+
+def add_stock(article: Article, seed: int, draws: Draws, *, before: bool) -> Article:
+    """The article with a stock sentence before or after its text; a few are far more common."""
+    added = ((stock_sentence(seed, article.language, draws.rank(STOCK)),),)
+    paragraphs = added + article.paragraphs if before else article.paragraphs + added
+    return replace(article, paragraphs=paragraphs)
+
+
 def _edited(article: Article, draws: Draws) -> Article:
-    """1 to 6 % of the words (of the characters, in Chinese) changed."""
-    share = draws.between(0.01, 0.06)
+    return _edit_words(article, draws.between(0.01, 0.06), draws)
+
+
+def _corrected(article: Article, draws: Draws) -> Article:
+    return _edit_words(article, draws.between(0.01, 0.04), draws)
+
+
+def _edit_words(article: Article, share: float, draws: Draws) -> Article:
+    """This share of the words (of the characters, in Chinese) changed."""
     paragraphs = [
         tuple(_edit(sentence, article.language, share, draws) for sentence in sentences)
         for sentences in article.paragraphs
     ]
-    return Article(article.language, article.title, tuple(paragraphs))
+    return replace(article, paragraphs=tuple(paragraphs))
 
 
 def _edit(sentence: str, code: str, share: float, draws: Draws) -> str:
@@ -136,24 +183,56 @@ def _first(article: Article, share: float) -> Article:
         if left > 0:
             paragraphs.append(sentences[:left])
             left -= len(sentences)
-    return Article(article.language, article.title, tuple(paragraphs))
+    return replace(article, paragraphs=tuple(paragraphs))
 
 
 def _extended(article: Article, draws: Draws) -> Article:
     """A twelfth to a quarter more, before or after, in other words."""
-    writer = Writer(article.language, draws)
-    count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
-    more = group(writer.sentences(count), lambda: 1 + draws.below(4))
+    more = _more(article, draws)
     after = draws.chance(0.7)
     paragraphs = article.paragraphs + more if after else more + article.paragraphs
-    return Article(article.language, article.title, paragraphs)
+    return replace(article, paragraphs=paragraphs)
+
+
+def _grown(article: Article, draws: Draws) -> Article:
+    """A twelfth to a quarter more on top, as a live blog grows."""
+    return replace(article, paragraphs=_more(article, draws) + article.paragraphs)
+
+
+def _more(article: Article, draws: Draws) -> tuple[tuple[str, ...], ...]:
+    writer = Writer(article.language, draws)
+    count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
+    return group(writer.sentences(count), lambda: 1 + draws.below(4))
+
+
+def _updated(article: Article, draws: Draws) -> Article:
+    """One paragraph rewritten, but at most a sixth of the text."""
+    place = draws.below(len(article.paragraphs))
+    before = article.paragraphs[place]
+    count = min(len(before), max(1, len(article.sentences) // 6))
+    after = (*Writer(article.language, draws).sentences(count), *before[count:])
+    paragraphs = (*article.paragraphs[:place], after, *article.paragraphs[place + 1 :])
+    return replace(article, paragraphs=paragraphs)
+
+
+def _sorted(article: Article, draws: Draws) -> Article:
+    """The rows of a table in another order: by name, by figure, or reversed."""
+    rows = [line for line in article.sentences if not line.endswith("\t")]
+    orders = [
+        sorted(rows),
+        sorted(rows, key=lambda row: float(row.partition("\t")[2])),
+        rows[::-1],
+    ]
+    others = iter(draws.pick([order for order in orders if order != rows]))
+    lines = [line if line.endswith("\t") else next(others) for line in article.sentences]
+    return replace(article, paragraphs=tuple((line,) for line in lines))
 
 
 def _reflowed(article: Article, draws: Draws) -> Article:
     """The same sentences in other paragraphs."""
     sizes = draws.pick([(1, 1), (1, 2), (5, 5), (7, 4)])
     paragraphs = group(article.sentences, lambda: sizes[0] + draws.below(sizes[1]))
-    return Article(article.language, article.title, paragraphs)
+    return replace(article, paragraphs=paragraphs)
 
 
 def _reordered(article: Article, draws: Draws) -> Article:
@@ -162,13 +241,13 @@ def _reordered(article: Article, draws: Draws) -> Article:
     shuffled = tuple(draws.sample(rest, len(rest)))
     if shuffled == rest:
         shuffled = rest[::-1]
-    return Article(article.language, article.title, first + shuffled)
+    return replace(article, paragraphs=first + shuffled)
 
 
 def merge(article: Article, other: Article) -> Article:
     """The first half of each: the text of a page of kind `partial`."""
     halves = _first(article, 0.5).paragraphs + _first(other, 0.5).paragraphs
-    return Article(article.language, article.title, halves)
+    return replace(article, paragraphs=halves)
 
 
 _CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
@@ -178,6 +257,10 @@ _CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
     "reflowed": _reflowed,
     "reordered": _reordered,
     "excerpt": _excerpt,
+    "corrected": _corrected,
+    "updated": _updated,
+    "grown": _grown,
+    "sorted": _sorted,
 }
 
 

@@ -64,6 +64,10 @@ class Draws:
         """From 0 to `limit` - 1."""
         return self.bits() % limit
 
+    def rank(self, count: int) -> int:
+        """From 0 to `count` - 1 by Zipf's law: a few numbers are drawn often, most hardly ever."""
+        return int((count + 1) ** self.between(0, 1)) - 1
+
     def between(self, low: float, high: float) -> float:
         """From `low` up to `high`."""
         return low + (high - low) * (self.bits() / 2**52)

@@ -17,14 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, unknown
-from neardup.evaluation.synth.pages import (
-    SCHEMA,
-    Settings,
-    SynthPage,
-    as_batch,
-    batches,
-    check_settings,
-)
+from neardup.evaluation.synth.pages import SCHEMA, SynthPage, as_batch, batches
+from neardup.evaluation.synth.settings import DEFAULT_PROFILE, Settings
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent, default_workers
 from neardup.model import RawPage, Source
@@ -44,12 +38,15 @@ def write_set(
     seed: int = 0,
     *,
     format: str = "jsonl",  # noqa: A002 - the name of the command-line option
+    profile: str = DEFAULT_PROFILE,
     language: str = "both",
     length: str = "normal",
     texts: bool = False,
     reprints: float = 0.5,
+    copies: float | None = None,
     days: int = 30,
-    forms: bool = True,
+    lookalikes: bool = True,
+    template_stops: bool = True,
     pages_per_host: int = 8,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -60,9 +57,20 @@ def write_set(
     """
     if format not in NAMES:
         raise unknown("format", format, NAMES)
-    settings = check_settings(
-        Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
-    )
+    settings = Settings(
+        pages=pages,
+        seed=seed,
+        profile=profile,
+        language=language,
+        length=length,
+        days=days,
+        reprints=reprints,
+        copies=copies,
+        texts=texts,
+        lookalikes=lookalikes,
+        template_stops=template_stops,
+        pages_per_host=pages_per_host,
+    ).checked()
     out, progress = Path(out), progress or Silent()
     progress.stage("synth", total=pages)
     pack = partial(_pack, format, texts)

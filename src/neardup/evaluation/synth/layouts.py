@@ -14,8 +14,10 @@ from functools import lru_cache
 from neardup.evaluation.synth.articles import Writer
 from neardup.evaluation.synth.draws import Draws
 from neardup.evaluation.synth.language import language, source
+from neardup.evaluation.synth.settings import Settings
 
 LAYOUTS = ("semantic", "divs", "table", "breaks")
+VENDORS = 5  # of consent texts: a few serve most sites
 
 
 @dataclass(frozen=True)
@@ -44,29 +46,39 @@ class Site:
     language: str
     templates: tuple[Template, ...]
     headlines: tuple[str, ...]  # linked from its boxes
-
-
-def host_number(hosts: int, draws: Draws) -> int:
-    """A host, drawn by Zipf's law: a few have many pages, most have one or two."""
-    return int((hosts + 1) ** draws.between(0, 1)) - 1
+    consent: tuple[str, ...]  # the text of its consent dialogue, in every page
+    counts: bool  # its pages show today's date and how often they were read
 
 
 @lru_cache(maxsize=4096)
-def make_site(seed: int, code: str, number: int, hosts: int) -> Site:
-    """The site with this number among the `hosts` of its language."""
+def make_site(settings: Settings, code: str, number: int) -> Site:
+    """The site with this number among those of its language."""
+    seed, hosts = settings.seed, settings.hosts
     draws = Draws(seed, "site", code, number)
-    writer = Writer(code, draws)
+    writer = Writer(code, draws, template_stops=settings.template_stops)
     place = language(code).word("P", draws)
     name = f"{place} {draws.pick(source(code).lists['site_names'])}"
     if code == "zh":
         name = name.replace(" ", "")
     themes = max(3, hosts * 3 // 5)  # fewer themes than hosts: some hosts share one
     templates = tuple(
-        _template(make_theme(seed, code, draws.below(themes)), name, writer, draws)
+        _template(make_theme(settings, code, draws.below(themes)), name, writer, draws)
         for _ in range(draws.pick((1, 1, 2, 3)))
     )
     headlines = tuple(writer.forms("titles", 24))
-    return Site(_host(code, number), name, code, templates, headlines)
+    has = Draws(seed, "features", code, number)
+    asks = has.chance(settings.proportions.consent)
+    consent = consent_text(settings, code, has.rank(VENDORS)) if asks else ()
+    counts = has.chance(settings.proportions.counters)
+    return Site(_host(code, number), name, code, templates, headlines, consent, counts)
+
+
+@lru_cache(maxsize=2 * VENDORS)
+def consent_text(settings: Settings, code: str, vendor: int) -> tuple[str, ...]:
+    """The consent text of this vendor, the same on all its sites."""
+    draws = Draws(settings.seed, "consent", code, vendor)
+    writer = Writer(code, draws, template_stops=settings.template_stops)
+    return tuple(writer.finish("consents", draws.sample(language(code).forms["consents"], 9)))
 
 
 def _host(code: str, number: int) -> str:
@@ -76,9 +88,9 @@ def _host(code: str, number: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def make_theme(seed: int, code: str, number: int) -> Theme:
-    draws = Draws(seed, "theme", code, number)
-    writer = Writer(code, draws)
+def make_theme(settings: Settings, code: str, number: int) -> Theme:
+    draws = Draws(settings.seed, "theme", code, number)
+    writer = Writer(code, draws, template_stops=settings.template_stops)
     return Theme(
         draws.pick(LAYOUTS),
         "".join(draws.pick("bcdfghklmnprstvw") for _ in range(2)),
@@ -121,14 +133,29 @@ class Placed:
     comments: list[str]
     charset: str
     part: int  # of an article in parts; 0 is the whole
-    figures: bool  # a form: its paragraphs are rows of a table
+    figures: bool  # its paragraphs are rows of a table
+    visited: datetime  # shown with `reads`, if the site counts
+    reads: int
+    session: str  # ends every link, if not ""
+    printed: bool  # the content without the template
+    shell: bool  # the title is in the head only
+
+    @property
+    def heading(self) -> str:
+        return "" if self.shell else self.title
+
+    @property
+    def banner(self) -> str:
+        """The name of the site, at the top."""
+        return f"{self.site.name} {self.visited:%Y-%m-%d}" if self.site.counts else self.site.name
 
     @property
     def meta(self) -> str:
         """The line below the title."""
         labels = source(self.site.language).labels
         origin = f" {labels['source']}: {self.source}" if self.source else ""
-        return f"{self.time:%Y-%m-%d %H:%M} {labels['by']}: {self.author}{origin}"
+        reads = f" {labels['reads']}: {self.reads}" if self.site.counts else ""
+        return f"{self.time:%Y-%m-%d %H:%M} {labels['by']}: {self.author}{origin}{reads}"
 
 
 def render(page: Placed) -> str:
@@ -137,18 +164,26 @@ def render(page: Placed) -> str:
         f"<title>{page.title}{_title_end(page.site)}</title>"
         f'<meta name="date" content="{page.time:%Y-%m-%dT%H:%M:%SZ}"></head>\n<body>\n'
     )
-    return f"{head}{_LAYOUTS[page.template.theme.layout](page)}\n</body></html>\n"
+    layout = _printed if page.printed else _LAYOUTS[page.template.theme.layout]
+    return f"{head}{layout(page)}{_consent(page)}\n</body></html>\n"
 
 
 def _title_end(site: Site) -> str:
     return f"_{site.name}" if site.language == "zh" else f" | {site.name}"
 
 
-def _links(texts: Iterable[str], around: str, between: str = "\n") -> str:
+def _links(page: Placed, texts: Iterable[str], around: str, between: str = "\n") -> str:
     """Links, each inside `around` (in place of its %s)."""
     return between.join(
-        around % f'<a href="/l/{number}.html">{text}</a>' for number, text in enumerate(texts)
+        around % f'<a href="/l/{number}.html{page.session}">{text}</a>'
+        for number, text in enumerate(texts)
     )
+
+
+def _consent(page: Placed) -> str:
+    if page.printed or not page.site.consent:
+        return ""
+    return f"\n<div>{_each(page.site.consent, 'p')}</div>"
 
 
 def _each(texts: Iterable[str], tag: str, attributes: str = "") -> str:
@@ -166,7 +201,7 @@ def _body(page: Placed, tag: str, attributes: str = "") -> str:
     if page.figures:
         cells = (row.partition("\t") for row in page.paragraphs)
         rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>\n" for name, _, value in cells)
-        return f"<table>\n{rows}</table>"
+        return f"<table>\n{rows}</table>{_pager(page)}"
     return _each(page.paragraphs, tag, attributes) + _pager(page)
 
 
@@ -176,7 +211,7 @@ def _boxes(page: Placed, heading: str, around: str, item: str) -> str:
     share = max(1, len(page.headlines) // len(widgets))
     boxes = [
         f"<{heading}>{widget}</{heading}>\n"
-        + around % _links(page.headlines[number * share : (number + 1) * share], item)
+        + around % _links(page, page.headlines[number * share : (number + 1) * share], item)
         for number, widget in enumerate(widgets)
     ]
     return "\n".join([*boxes, *(f"<p>{slogan}</p>" for slogan in page.template.theme.slogans)])
@@ -189,11 +224,16 @@ def _comments(page: Placed, tag: str) -> str:
     return f"<h3>{heading} ({len(page.comments)})</h3>\n{_each(page.comments, tag)}\n"
 
 
+def _printed(page: Placed) -> str:
+    return f"<h1>{page.heading}</h1>\n<p>{page.site.name} {page.meta}</p>\n{_body(page, 'p')}"
+
+
 def _semantic(page: Placed) -> str:
     return (
-        f"<header><h2>{page.site.name}</h2></header>\n"
-        f"<nav><ul>{_links(page.template.navigation, '<li>%s</li>')}</ul></nav>\n<main><article>"
-        f"<h1>{page.title}</h1>\n<p class=byline>{page.meta}</p>\n{_body(page, 'p')}\n</article>\n"
+        f"<header><h2>{page.banner}</h2></header>\n"
+        f"<nav><ul>{_links(page, page.template.navigation, '<li>%s</li>')}</ul></nav>\n"
+        f"<main><article><h1>{page.heading}</h1>\n<p class=byline>{page.meta}</p>\n"
+        f"{_body(page, 'p')}\n</article>\n"
         f"{_comments(page, 'blockquote')}</main>\n"
         f"<aside>{_boxes(page, 'h3', '<ul>%s</ul>', '<li>%s</li>')}\n{_each(page.adverts, 'p')}"
         f"</aside>\n<footer>{_each(page.template.footer, 'p')}</footer>"
@@ -204,10 +244,10 @@ def _divs(page: Placed) -> str:
     name = page.template.theme.prefix
     item = f'<div class="{name}-item">%s</div>'
     return (
-        f'<div id="{name}-top">{page.site.name}</div>\n<div class="{name}-menu">'
-        f"{_links(page.template.navigation, '<span>%s</span>', ' | ')}</div>\n"
+        f'<div id="{name}-top">{page.banner}</div>\n<div class="{name}-menu">'
+        f"{_links(page, page.template.navigation, '<span>%s</span>', ' | ')}</div>\n"
         f'<div class="{name}-ad">{page.adverts[0]}</div>\n<div class="{name}-main">'
-        f"<h1>{page.title}</h1><div>{page.meta}</div>\n{_body(page, 'div')}\n"
+        f"<h1>{page.heading}</h1><div>{page.meta}</div>\n{_body(page, 'div')}\n"
         f"{_comments(page, 'div')}</div>\n"
         f'<div class="{name}-side">{_boxes(page, "h4", "%s", item)}\n'
         f"{_each(page.adverts[1:], 'div')}</div>\n"
@@ -217,10 +257,10 @@ def _divs(page: Placed) -> str:
 
 def _table(page: Placed) -> str:
     return (
-        f"<table width=100%><tr><td colspan=3><b>{page.site.name}</b></td></tr>\n<tr>"
-        f"{_links(page.template.navigation, '<td>%s</td>', '')}</tr></table>\n"
+        f"<table width=100%><tr><td colspan=3><b>{page.banner}</b></td></tr>\n<tr>"
+        f"{_links(page, page.template.navigation, '<td>%s</td>', '')}</tr></table>\n"
         f"<table><tr><td width=20%>{_boxes(page, 'b', '%s', '<br>%s')}</td>\n<td>"
-        f"<center><font size=5>{page.title}</font></center>\n<center>{page.meta}</center>\n"
+        f"<center><font size=5>{page.heading}</font></center>\n<center>{page.meta}</center>\n"
         f"{_body(page, 'p')}\n{_comments(page, 'p')}</td>\n<td>"
         f"{_each(page.adverts, 'p')}</td></tr></table>\n"
         f"<table><tr><td align=center>{'<br>'.join(page.template.footer)}</td></tr></table>"
@@ -232,8 +272,8 @@ def _breaks(page: Placed) -> str:
     lines = "<br>\n<br>\n".join(indent + text for text in page.paragraphs)
     body = _body(page, "p") if page.figures else lines + _pager(page)
     return (
-        f"<div>{page.site.name} {_links(page.template.navigation, '%s', ' ')}</div>\n"
-        f"<h1>{page.title}</h1>\n<div>{page.meta}</div>\n<div id=content>{body}</div>\n"
+        f"<div>{page.banner} {_links(page, page.template.navigation, '%s', ' ')}</div>\n"
+        f"<h1>{page.heading}</h1>\n<div>{page.meta}</div>\n<div id=content>{body}</div>\n"
         f"<div>{_boxes(page, 'strong', '%s', '·%s<br>')}</div>\n"
         f"<div>{'<br>'.join(page.adverts)}</div>\n{_comments(page, 'p')}"
         f"<div class=bottom>{'<br>'.join(page.template.footer)}</div>"

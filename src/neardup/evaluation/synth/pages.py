@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from multiprocessing import get_context
@@ -13,46 +13,31 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from neardup.errors import UsageError, unknown
 from neardup.evaluation.synth.articles import (
-    LENGTHS,
     Article,
     Writer,
+    add_stock,
+    edit_title,
     merge,
     reprint,
+    retitle,
     to_traditional,
     write_article,
 )
 from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import language, source
-from neardup.evaluation.synth.layouts import Placed, Site, host_number, make_site, render
-from neardup.evaluation.synth.plan import Row, make_plan
+from neardup.evaluation.synth.language import language
+from neardup.evaluation.synth.layouts import Placed, Site, Template, make_site, render
+from neardup.evaluation.synth.lookalikes import TABLES, write_lookalike
+from neardup.evaluation.synth.plan import NO_COPIES, Row, make_plan
+from neardup.evaluation.synth.settings import DEFAULT_PROFILE, Settings
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
 CHARSETS = {"en": ("windows-1252", "utf-16"), "zh": ("gbk", "gb18030", "big5", "utf-16")}
 BATCH = 500  # pages; fixed, because compressed files depend on it
-LANGUAGES = ("en", "zh", "both")
+DAY = 24 * 60  # minutes
+LATE = 5 * DAY  # the window of news-clusters, after which a reprint is late
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Settings:
-    pages: int
-    seed: int
-    language: str  # en, zh or both
-    length: str  # short or normal
-    days: int
-    reprints: float  # share of pages that reprint an earlier one
-    texts: bool  # plain text, no templates
-    forms: bool  # include pages of figures, as traps
-    pages_per_host: int  # on average; a few hosts have many, most have few
-
-    @property
-    def hosts(self) -> int:
-        """Hosts of each language."""
-        languages = 2 if self.language == "both" else 1
-        return max(6, self.pages // self.pages_per_host // languages)
 
 
 @dataclass(frozen=True)
@@ -82,46 +67,49 @@ def synth(
     pages: int,
     seed: int = 0,
     *,
+    profile: str = DEFAULT_PROFILE,
     language: str = "both",
     length: str = "normal",
     texts: bool = False,
     reprints: float = 0.5,
+    copies: float | None = None,
     days: int = 30,
-    forms: bool = True,
+    lookalikes: bool = True,
+    template_stops: bool = True,
     pages_per_host: int = 8,
     workers: int = 1,
 ) -> Iterator[pa.RecordBatch]:
     """Batches of labelled pages (`SCHEMA`); `content` is HTML, or plain text with `texts`.
 
-    The same arguments give the same pages, whatever `workers` is. `reprints` is the share of
-    pages that reprint an earlier one; articles are dated over `days`; `forms` adds pages of
-    figures as traps; `pages_per_host` is an average. With several workers the calling script
-    needs the usual `if __name__ == "__main__"` guard.
+    The same arguments give the same pages, whatever `workers` is. `profile` names the proportions;
+    `copies` is the share of pages that are copies of another page of their host (None: the
+    profile's), `reprints` the share of the others that reprint an earlier article; articles are
+    dated over `days`; `lookalikes` adds pages that only look alike; `template_stops` are full
+    stops in template text; `pages_per_host` is an average. With several workers the calling
+    script needs the usual `if __name__ == "__main__"` guard.
     """
-    settings = Settings(pages, seed, language, length, days, reprints, texts, forms, pages_per_host)
-    return batches(check_settings(settings), as_batch, workers)
-
-
-def check_settings(settings: Settings) -> Settings:
-    """The settings, checked; the error says which one is wrong."""
-    if min(settings.pages, settings.days, settings.pages_per_host) < 1:
-        raise UsageError("a set needs at least 1 page, 1 day and 1 page per host")
-    if not 0 <= settings.reprints <= 0.9:
-        raise UsageError(f"the share of reprints must be from 0 to 0.9, not {settings.reprints}")
-    for name, value, known in (
-        ("language", settings.language, LANGUAGES),
-        ("length", settings.length, tuple(LENGTHS)),
-    ):
-        if value not in known:
-            raise unknown(name, value, known)
-    return settings
+    settings = Settings(
+        pages=pages,
+        seed=seed,
+        profile=profile,
+        language=language,
+        length=length,
+        days=days,
+        reprints=reprints,
+        copies=copies,
+        texts=texts,
+        lookalikes=lookalikes,
+        template_stops=template_stops,
+        pages_per_host=pages_per_host,
+    )
+    return batches(settings.checked(), as_batch, workers)
 
 
 def batches(
     settings: Settings, finish: Callable[[list[SynthPage]], Made], workers: int
 ) -> Iterator[Made]:
     """`finish` of each batch of pages, in order. Workers generate and finish, a few ahead."""
-    plan = make_plan(settings.pages, settings.seed, settings.reprints, forms=settings.forms)
+    plan = make_plan(settings)
     starts = range(0, len(plan), BATCH)
     rows = (plan.rows(start, start + BATCH) for start in starts)
     make: Callable[[list[Row]], Made] = partial(_make, settings, finish)
@@ -156,20 +144,37 @@ def make_page(row: Row, settings: Settings) -> SynthPage:
     code = _language_of(row.group, settings)
     draws = Draws(settings.seed, "page", row.group, row.copy, row.part)
     published = Draws(settings.seed, "published", row.group, row.copy)
+    visit = Draws(settings.seed, "visit", row.group, row.copy, row.part, row.visit)
     site = _site(row, code, settings, published)
-    time = _time(row, settings)
-    article = _text(row, code, settings, site, draws)
+    time, late = _time(row, settings)
+    article, title_change = _text(row, code, settings, site, draws)
+    if row.visit:
+        article = reprint(row.change, article, visit)
     charset = draws.pick(CHARSETS[code]) if row.kind == "re-encoded" else "utf-8"
     if charset == "big5":
         article = to_traditional(article)
-    url = f"http://{site.host}/{draws.pick(('n', 'a', 'p/news', 'c'))}/{time:%Y/%m%d}/{row.index}"
+    folder = f"{draws.pick(('n', 'a', 'p/news', 'c'))}/{time:%Y/%m%d}"
+    session = _session(visit) if row.change == "session" else ""
+    visited = time + timedelta(minutes=int(DAY * visit.between(0, 1) ** 3)) if row.visit else time
     if settings.texts:
         content = "\n\n".join([article.title, *article.texts]) + "\n"
     else:
-        content = render(_placed(row, site, article, time, charset, draws, published))
-    name = f"p{row.index:09d}"
+        placed = _placed(row, site, article, time, charset, draws, published, settings)
+        if session:
+            placed = replace(placed, session=session)
+        elif row.visit:
+            placed = _revisited(placed, row, visited, visit, settings)
+        content = render(placed)
+    changes = (row.kind, title_change, late, row.change)
     return SynthPage(
-        name, url + ".html", article.title, time, charset, content, row.article, row.kind
+        id=f"p{row.index:09d}",
+        url=f"http://{site.host}/" + _address(row, folder, settings, session),
+        title=article.title,
+        time=visited,
+        charset=charset,
+        content=content,
+        article=row.article,
+        kind="+".join(filter(None, changes)).removeprefix("original+"),
     )
 
 
@@ -180,50 +185,88 @@ def _language_of(group: int, settings: Settings) -> str:
 
 
 def _site(row: Row, code: str, settings: Settings, published: Draws) -> Site:
-    number = host_number(settings.hosts, published)
+    number = published.rank(settings.hosts)
     if row.copy and published.chance(ON_ITS_OWN_HOST):
-        first = Draws(settings.seed, "published", row.group, 0)
-        number = host_number(settings.hosts, first)
-    return make_site(settings.seed, code, number, settings.hosts)
+        number = Draws(settings.seed, "published", row.group, 0).rank(settings.hosts)
+    return make_site(settings, code, number)
 
 
-def _time(row: Row, settings: Settings) -> datetime:
-    """Originals are spread over the window; reprints follow within four days, most within one."""
+def _time(row: Row, settings: Settings) -> tuple[datetime, str]:
+    """When the page was published, and whether that is late.
+
+    Originals are spread over the window; reprints follow within four days, most within one, but
+    for the late ones.
+    """
     first = Draws(settings.seed, "time", row.group)
-    minutes = first.between(0, settings.days * 24 * 60)
-    if row.copy or row.kind == "form":
+    minutes, late = first.between(0, settings.days * DAY), ""
+    if row.copy or row.is_lookalike:
         later = Draws(settings.seed, "later", row.group, row.copy, row.part)
-        minutes += 4 * 24 * 60 * later.between(0, 1) ** 3
-    return START + timedelta(minutes=int(minutes))
+        minutes += 4 * DAY * later.between(0, 1) ** 3
+        delay = Draws(settings.seed, "late", row.group, row.copy)
+        if row.copy and row.kind not in NO_COPIES and delay.chance(settings.proportions.late):
+            minutes, late = minutes + LATE + delay.between(0, 20 * DAY), "late"
+    return START + timedelta(minutes=int(minutes)), late
 
 
-def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> Article:
-    if row.kind == "form":
-        return _figures(row, settings, site, draws)
+def _address(row: Row, folder: str, settings: Settings, session: str) -> str:
+    """The path of a page; that of a copy on its own host is like that of its page."""
+    if settings.proportions.indexed_urls:
+        return f"{folder}/{row.index}.html"
+    number = Draws(settings.seed, "url", row.group, row.copy, row.part).bits()
+    path = f"{folder}/{number:x}"
+    match row.change:
+        case "":
+            return f"{path}.html"
+        case "session":
+            return f"{path}.html{session}"
+        case "sorted":
+            return f"{path}.html?sort={row.visit}"
+        case "print":
+            return f"{path}-print{row.visit}.html"
+        case "alias":
+            return f"topic{row.visit}/{number:x}.html"
+        case _:
+            return f"{path}.html?visit={row.visit}"
+
+
+def _session(visit: Draws) -> str:
+    return visit.pick((";jsessionid=", "?sid=", "?PHPSESSID=")) + f"{visit.bits():013x}"
+
+
+def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> tuple[Article, str]:
+    """The text of a publication, and what happened to its title."""
+    if row.is_lookalike:
+        return write_lookalike(row, settings, site, draws), ""
+    seed, shares = settings.seed, settings.proportions
 
     def article(group: int) -> Article:
-        key = (settings.seed, "article", group, row.part)
-        return write_article(code, key, settings.length)
+        text = write_article(code, (seed, "article", group, row.part), settings.length)
+        agency = Draws(seed, "agency", group, row.part)
+        if agency.chance(shares.stock):
+            text = add_stock(text, seed, agency, before=agency.chance(0.5))
+        return text
 
+    text = article(row.group)
     if row.kind == "partial":
-        return merge(article(row.group), article(_neighbour(row.group)))
-    return reprint(row.kind, article(row.group), draws)
+        return merge(text, article(_neighbour(row.group))), ""
+    text = reprint(row.kind, text, draws)
+    added = Draws(seed, "disclaimer", row.group, row.copy, row.part)
+    if added.chance(shares.stock):
+        text = add_stock(text, seed, added, before=False)
+    if not row.copy or row.kind in NO_COPIES:
+        return text, ""
+    title = Draws(seed, "title", row.group, row.copy)
+    chance = title.between(0, 1)
+    if chance < shares.other_titles:
+        return retitle(text, (seed, "article", row.group, row.part), title), "retitled"
+    if chance < shares.other_titles + shares.edited_titles:
+        return edit_title(text, title), "title-edited"
+    return text, ""
 
 
 def _neighbour(group: int) -> int:
     """Another article of the same language."""
     return group - 2 if group >= 2 else group + 2
-
-
-def _figures(row: Row, settings: Settings, site: Site, draws: Draws) -> Article:
-    """A form: the same names on every page of the group, with other numbers."""
-    labels = Draws(settings.seed, "form", row.group)
-    writer = Writer(site.language, labels)
-    (title,) = writer.forms("form_titles", 1)
-    names = [writer.language.word("P", labels) for _ in range(8 + labels.below(10))]
-    rows = [f"{name}\t{draws.below(90_000) / 100:.2f}" for name in names]
-    about = source(site.language).labels["about_form"].replace("{site}", site.name)
-    return Article(site.language, title, tuple((line,) for line in [*rows, f"{about}\t"]))
 
 
 def _placed(
@@ -234,9 +277,11 @@ def _placed(
     charset: str,
     draws: Draws,
     published: Draws,
+    settings: Settings,
 ) -> Placed:
     template = published.pick(site.templates)
     words = language(site.language)
+    comments = template.theme.comments
     return Placed(
         site,
         template,
@@ -246,14 +291,45 @@ def _placed(
         author=words.word("H", published),
         source=words.word("O", published) if row.copy else "",
         headlines=draws.sample(site.headlines, 12),
-        adverts=draws.sample(template.adverts, 2 + draws.below(3)),
-        comments=_comments(site.language, draws) if template.theme.comments else [],
+        adverts=_adverts(template, draws),
+        comments=_comments(settings, site, draws.below(6), draws) if comments else [],
         charset=charset,
-        part=row.part if row.kind != "form" else 0,
-        figures=row.kind == "form",
+        part=row.part if row.kind == "listing" or not row.is_lookalike else 0,
+        figures=row.kind in TABLES,
+        visited=time,
+        reads=draws.below(5000),
+        session="",
+        printed=False,
+        shell=row.kind == "shell",
     )
 
 
-def _comments(code: str, draws: Draws) -> list[str]:
-    count = draws.below(6)
-    return Writer(code, draws).forms("comments", count) if count else []
+def _revisited(
+    page: Placed, row: Row, visited: datetime, visit: Draws, settings: Settings
+) -> Placed:
+    """The page as this copy on its own host has it: what surrounds the text is drawn again."""
+    template = visit.pick(page.site.templates) if row.change == "alias" else page.template
+    comments = page.comments
+    if row.change == "commented":
+        comments = comments + _comments(settings, page.site, 1 + visit.below(12), visit)
+    return replace(
+        page,
+        template=template,
+        headlines=visit.sample(page.site.headlines, 12),
+        adverts=_adverts(template, visit),
+        comments=comments,
+        visited=visited,
+        reads=page.reads + 1 + visit.below(900),
+        printed=row.change == "print",
+    )
+
+
+def _adverts(template: Template, draws: Draws) -> list[str]:
+    return draws.sample(template.adverts, 2 + draws.below(3))
+
+
+def _comments(settings: Settings, site: Site, count: int, draws: Draws) -> list[str]:
+    if not count:
+        return []
+    writer = Writer(site.language, draws, template_stops=settings.template_stops)
+    return writer.forms("comments", count)

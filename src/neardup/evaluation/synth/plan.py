@@ -1,18 +1,21 @@
 """The plan of a set: one small row per page, for all pages at once, shuffled.
 
-A group of rows is one article with its reprints, one article in parts on two sites, or one form
-(a page of figures) that a site fills in again and again. The rows of a group are far apart.
+A group of rows is one article with its reprints, one article in parts on two sites, or pages of
+one site that only look alike (such as a form that it fills in again and again). Each of these
+pages may have copies on its own host. The rows of a group are far apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Numbers
+from neardup.arrays import Floats, Mask, Numbers
 from neardup.evaluation.synth.draws import Draws
+from neardup.evaluation.synth.settings import Settings
 
 # what a page is to its article; those after "original" are reprints, weighted
 REPRINTS = {
@@ -26,12 +29,36 @@ REPRINTS = {
     "excerpt": 5,
     "partial": 3,
 }
-KINDS = ("original", *REPRINTS, "paginated", "form")
-LARGEST = 12  # pages of an article
-ORDINARY, PAGINATED, FORM = 0, 1, 2
-_FORM_SHARE = 0.004  # of groups
+LOOKALIKES = ("form", "product", "listing", "bulletin", "shell")
+KINDS = ("original", *REPRINTS, "paginated", *LOOKALIKES)
+
+# Copies of a page on its own host, weighted. Some three quarters keep the text: of 29.2 % of near-
+# duplicates on the web, 22.2 % were virtually identical (Fetterly, Manasse and Najork, "On the
+# evolution of clusters of near-duplicate web pages", 2003).
+SURROUNDINGS = {"recrawled": 28, "session": 20, "alias": 12, "print": 8}
+COPIES = {
+    **SURROUNDINGS,
+    "commented": 8,
+    "corrected": 15,
+    "updated": 12,
+    "grown": 7,
+    "sorted": 32,
+}
+CHANGES = ("", *COPIES)
+_TABLE_COPIES = (*SURROUNDINGS, "sorted")
+_REPRINT_COPIES = (*SURROUNDINGS, "commented")
+_WHOLE_COPIES = (*_REPRINT_COPIES, "corrected", "updated", "grown")
+# Kinds that have such copies; those of the others keep the text, so that changes do not add up to
+# pages that a reader would not call the same.
+_TABLES = ("form", "listing")
+_WHOLE = ("original", "mirror", "reflowed", "re-encoded", "paginated")
+NO_COPIES = ("excerpt", "partial", "shell")  # not labelled as duplicates: neither are their copies
+
+LARGEST = 12  # pages of an article, copies on their own host not counted
+MOST_COPIES = 8
 _PAGINATED_SHARE = 0.016  # of groups, times the share of reprints
-_MEAN_EXTRA = 1.8  # average reprints of an article with any
+_MEAN_REPRINTS = 1.8  # of an article with any
+_MEAN_COPIES = 2.5  # of a page with any
 _FEW_GROUPS = 4096
 
 
@@ -40,13 +67,19 @@ class Row:
     index: int
     group: int
     copy: int  # which publication of the article: 0 is the first
-    part: int  # of an article in parts, or of a form; from 1; 0 is the whole
+    part: int  # of an article in parts, or of look-alikes; from 1; 0 is the whole
     kind: str
+    visit: int  # 0, or which copy on its own host
+    change: str  # what such a copy changes
 
     @property
     def article(self) -> str:
         """The article's name in truth.csv."""
         return f"a{self.group:08d}" + (f"-{self.part}" if self.part else "")
+
+    @property
+    def is_lookalike(self) -> bool:
+        return self.kind in LOOKALIKES
 
 
 @dataclass(frozen=True)
@@ -57,74 +90,114 @@ class Plan:
     copy: NDArray[np.uint8]
     part: NDArray[np.uint8]
     kind: NDArray[np.uint8]
+    visit: NDArray[np.uint8]
+    change: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return self.group.size
 
     def rows(self, start: int, stop: int) -> list[Row]:
         """The rows from `start` to `stop`; `index` is the position in the plan."""
-        columns = (self.group, self.copy, self.part, self.kind)
+        columns = (self.group, self.copy, self.part, self.kind, self.visit, self.change)
         listed = zip(*(column[start:stop].tolist() for column in columns), strict=True)
         return [
-            Row(start + place, group, copy, part, KINDS[kind])
-            for place, (group, copy, part, kind) in enumerate(listed)
+            Row(start + place, group, copy, part, KINDS[kind], visit, CHANGES[change])
+            for place, (group, copy, part, kind, visit, change) in enumerate(listed)
         ]
 
 
-def make_plan(pages: int, seed: int, reprints: float, *, forms: bool = True) -> Plan:
-    """Plan this many pages; `reprints` is the share of pages that reprint an earlier one."""
-    draws = Draws(seed, "plan")
-    sizes, types, parts = _groups(pages, draws, reprints, _FORM_SHARE if forms else 0.0)
+def make_plan(settings: Settings) -> Plan:
+    """Plan the pages of a set."""
+    pages, draws = settings.pages, Draws(settings.seed, "plan")
+    sizes, types, parts = _groups(settings, draws)
     group = np.repeat(np.arange(sizes.size), sizes)[:pages]
     within = np.arange(pages) - np.repeat(np.cumsum(sizes) - sizes, sizes)[:pages]
     type_, per_copy = types[group], parts[group]
-    copy = np.where(type_ == FORM, 0, within // per_copy)
-    part = np.where(type_ == ORDINARY, 0, within % per_copy + 1)
-    part = np.where(type_ == FORM, within + 1, part)
+    lookalike = _is_one_of(type_, LOOKALIKES)
+    copy = np.where(lookalike, 0, within // per_copy)
+    part = np.where(type_ == KINDS.index("original"), 0, within % per_copy + 1)
+    part = np.where(lookalike, within + 1, part)
     kind = np.select(
-        [type_ == FORM, copy == 0, type_ == PAGINATED],
-        [KINDS.index("form"), 0, KINDS.index("paginated")],
-        _reprint_kinds(draws, pages),
+        [lookalike, copy == 0, type_ == KINDS.index("paginated")],
+        [type_, 0, KINDS.index("paginated")],
+        1 + _weighted(REPRINTS, draws, pages),
     )
+    page, visit, change = _copies(kind, settings)
     order = np.argsort(draws.raw(pages), kind="stable")
-    return Plan(
-        group[order],
-        copy[order].astype(np.uint8),
-        part[order].astype(np.uint8),
-        kind[order].astype(np.uint8),
-    )
+    columns = (copy[page], part[page], kind[page], visit, change)
+    return Plan(group[page][order], *(column[order].astype(np.uint8) for column in columns))
 
 
-def _groups(
-    pages: int, draws: Draws, reprints: float, forms: float
-) -> tuple[Numbers, Numbers, Numbers]:
-    """The number of pages, the type, and the pages per publication of each group."""
+def _groups(settings: Settings, draws: Draws) -> tuple[Numbers, Numbers, Numbers]:
+    """The number of pages, the type (a kind), and the pages per publication of each group."""
     made, counted = [], 0
-    while counted < pages:
-        some = _some_groups(max(_FEW_GROUPS, pages // 8), draws, reprints, forms)
+    while counted < settings.pages:
+        some = _some_groups(max(_FEW_GROUPS, settings.pages // 8), settings, draws)
         made.append(some)
         counted += int(some[0].sum())
     sizes, types, parts = (np.concatenate(column) for column in zip(*made, strict=True))
-    needed = int(np.searchsorted(np.cumsum(sizes), pages)) + 1
+    needed = int(np.searchsorted(np.cumsum(sizes), settings.pages)) + 1
     return sizes[:needed], types[:needed], parts[:needed]
 
 
-def _some_groups(
-    count: int, draws: Draws, reprints: float, forms: float
-) -> tuple[Numbers, Numbers, Numbers]:
-    wanted = reprints / (1 - reprints)  # average reprints per article
-    mean = max(_MEAN_EXTRA, wanted)
-    has_any = _uniform(draws, count) < wanted / mean
-    # 1 + a geometric number, with the required mean
-    more = np.floor(np.log1p(-_uniform(draws, count)) / np.log1p(-1 / mean))
-    sizes = 1 + np.where(has_any, 1 + more, 0).clip(max=LARGEST - 1)
-    chance = _uniform(draws, count)
-    paginated = (chance >= forms) & (chance < forms + _PAGINATED_SHARE * reprints)
-    types = np.select([chance < forms, paginated], [FORM, PAGINATED], ORDINARY)
-    parts = np.where(types == PAGINATED, 2 + draws.raw(count) % np.uint64(2), 1).astype(np.int64)
-    filled = 4 + draws.raw(count) % np.uint64(8)  # how often a form is filled in
-    sizes = np.select([types == FORM, types == PAGINATED], [filled, 2 * parts], sizes)
+def _some_groups(count: int, settings: Settings, draws: Draws) -> tuple[Numbers, Numbers, Numbers]:
+    reprints = settings.reprints
+    sizes = 1 + _numbers(draws, count, reprints / (1 - reprints), _MEAN_REPRINTS, LARGEST - 1)
+    shares = dict(settings.proportions.lookalikes if settings.lookalikes else ())
+    shares["paginated"] = _PAGINATED_SHARE * reprints
+    names = [KINDS.index(name) for name in (*shares, "original")]
+    ends = np.cumsum(list(shares.values()))
+    types = np.array(names)[np.searchsorted(ends, _uniform(draws, count), side="right")]
+    paginated, lookalike = types == KINDS.index("paginated"), _is_one_of(types, LOOKALIKES)
+    parts = np.where(paginated, 2 + draws.raw(count) % np.uint64(2), 1).astype(np.int64)
+    alike = 4 + draws.raw(count) % np.uint64(8)  # pages of a group of look-alikes
+    sizes = np.select([lookalike, paginated], [alike, 2 * parts], sizes)
     return sizes.astype(np.int64), types.astype(np.int64), parts
+
+
+def _copies(kind: Numbers, settings: Settings) -> tuple[Numbers, Numbers, Numbers]:
+    """Copies on their own host, put after their page: page, number and change of each row.
+
+    There are as many rows as before, so the last pages fall out.
+    """
+    pages, share = kind.size, settings.copies or 0.0
+    if not share:
+        return np.arange(pages), np.zeros_like(kind), np.zeros_like(kind)
+    draws = Draws(settings.seed, "copies")
+    allowed = ~_is_one_of(kind, NO_COPIES)
+    copies = _numbers(draws, pages, share / (1 - share), _MEAN_COPIES, MOST_COPIES) * allowed
+    page = np.repeat(np.arange(pages), 1 + copies)[:pages]
+    visit = np.arange(pages) - np.searchsorted(page, page)
+    change = _changes(_REPRINT_COPIES, draws, pages)
+    for kinds, names in (
+        (_WHOLE, _WHOLE_COPIES),
+        (LOOKALIKES, tuple(SURROUNDINGS)),
+        (_TABLES, _TABLE_COPIES),
+    ):
+        change = np.where(_is_one_of(kind[page], kinds), _changes(names, draws, pages), change)
+    change = np.where(visit == 0, 0, change)
+    return page, visit, change
+
+
+def _changes(names: tuple[str, ...], draws: Draws, count: int) -> Numbers:
+    weights = {name: weight if name in names else 0 for name, weight in COPIES.items()}
+    return 1 + _weighted(weights, draws, count)
+
+
+def _is_one_of(kind: Numbers, names: Iterable[str]) -> Mask:
+    return np.isin(kind, [KINDS.index(name) for name in names])
+
+
+def _numbers(draws: Draws, count: int, mean: float, typical: float, most: int) -> Numbers:
+    """`count` numbers with this mean: 0, or 1 + a geometric number, at most `most`.
+
+    `typical` is the mean of those that are not 0.
+    """
+    typical = max(typical, mean)
+    has_any = _uniform(draws, count) < mean / typical
+    more = np.floor(np.log1p(-_uniform(draws, count)) / np.log1p(-1 / typical))
+    numbers: Numbers = np.where(has_any, 1 + more, 0).clip(max=most).astype(np.int64)
+    return numbers
 
 
 def _uniform(draws: Draws, count: int) -> Floats:
@@ -132,8 +205,8 @@ def _uniform(draws: Draws, count: int) -> Floats:
     return drawn
 
 
-def _reprint_kinds(draws: Draws, count: int) -> Numbers:
-    weights = np.cumsum(list(REPRINTS.values()))
-    drawn = _uniform(draws, count) * weights[-1]
-    kinds: Numbers = np.searchsorted(weights, drawn, side="right") + 1
-    return kinds
+def _weighted(weights: Mapping[str, int], draws: Draws, count: int) -> Numbers:
+    """`count` indices of weights, each in its share."""
+    ends = np.cumsum(list(weights.values()))
+    drawn: Numbers = np.searchsorted(ends, _uniform(draws, count) * ends[-1], side="right")
+    return drawn
