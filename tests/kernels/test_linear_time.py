@@ -42,6 +42,7 @@ from neardup.kernels.lines import (
     without_digits,
 )
 from neardup.kernels.look_alikes import unmix
+from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.scan import Scanner
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.sentences import count_sentences, sentence_spans
@@ -133,6 +134,7 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     line_hashes: of_documents(line_hashes),
     line_starts: _line_starts,
     newline_bits: newline_bits,
+    normal_texts: of_documents(normal_texts),
     paragraph_codes: of_documents(paragraph_codes, 8),
     quoted_texts: _quoted,
     sentence_offsets: _lines,
