@@ -37,24 +37,28 @@ def test_a_change_in_a_kernel_that_another_calls_is_seen(tmp_path: Path) -> None
     package = tmp_path / "neardup"
     ignore = shutil.ignore_patterns("__pycache__", "demo_pages")
     shutil.copytree(Path(neardup.__file__).parent, package, ignore=ignore)
-    caches = package / "kernels" / "__pycache__"
+    caches = package / "kernels" / "__pycache__" / "compiled"
     before = answer(package)
-    assert len(list(caches.glob("kernels-*"))) == 1
+    assert len(list(caches.glob("shingles-*"))) == 1
     assert answer(package) == before
-    assert len(list(caches.glob("kernels-*"))) == 1
-    with (package / "kernels" / "utf8.py").open("a") as file:
-        file.write("# changed\n")
-    assert answer(package) == before
-    assert len(list(caches.glob("kernels-*"))) == 2
+    assert len(list(caches.glob("shingles-*"))) == 1
+    for other in (
+        "utf8",
+        "jit",
+    ):  # the kernel is compiled by the second and has nothing of the first
+        with (package / "kernels" / f"{other}.py").open("a") as file:
+            file.write("# changed\n")
+        assert answer(package) == before
+    assert len(list(caches.glob("shingles-*"))) == 2
 
 
 def test_the_setting_of_numba_is_left_as_it_was() -> None:
     config: Any = numba.config
-    setting = config.CACHE_DIR
+    setting = config.CACHE_LOCATOR_CLASSES
 
     @kernel
     def twice(number: int) -> int:
         return 2 * number
 
-    assert setting == config.CACHE_DIR
+    assert setting == config.CACHE_LOCATOR_CLASSES
     assert twice(4) == 8

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
+HERE = Path(__file__).parent
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
@@ -47,36 +49,72 @@ def inlined_kernel(function: Function) -> Function:
 def _compiled(function: Function, **options: Any) -> Function:
     """Numba's dispatcher for `function`, with its cache in our folder; the setting is put back."""
     config: Any = numba.config
-    setting, config.CACHE_DIR = config.CACHE_DIR, _cache_folder()
+    setting, config.CACHE_LOCATOR_CLASSES = config.CACHE_LOCATOR_CLASSES, f"{__name__}.Locator"
     try:
         made = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
-        config.CACHE_DIR = setting
+        config.CACHE_LOCATOR_CLASSES = setting
     return cast(Function, made)
 
 
-@cache
-def _cache_folder() -> str:
-    """A folder of its own for each state of all kernels.
+class Locator:
+    """Where numba keeps a compiled kernel: a folder for each state of its module and of the modules
+    that this imports.
 
     Numba looks only at a kernel's own file to see whether it has changed, but compiles what it
-    calls into it: after an edit or an upgrade it would go on with the old code of the others.
+    calls into it: after an edit or an upgrade it would go on with the old code of the others. And
+    its own folders are known by the path of the sources, so a copy elsewhere compiles again.
     """
-    here = Path(__file__).parent
-    stamps = [
-        (source.name, source.stat().st_size, source.stat().st_mtime_ns)
-        for source in sorted(here.glob("*.py"))
-    ]
-    state = hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
-    return str(_writable_base(here) / f"kernels-{state}")
+
+    def __init__(self, function: Callable[..., object], file: str) -> None:
+        self._py_file = file  # numba's name, for its warnings
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable[..., object], file: str) -> Locator:
+        return cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        source = Path(self._py_file)
+        return str(_writable_base() / f"{source.stem}-{self.get_source_stamp()}")
+
+    def get_source_stamp(self) -> str:
+        return _state(Path(self._py_file))
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
 
 
-def _writable_base(here: Path) -> Path:
+@cache
+def _state(source: Path) -> str:
+    """A digest of a module and of all kernels it imports, directly or through others."""
+    digest = hashlib.sha256(source.read_bytes())
+    for imported in sorted(_imported(source)):
+        digest.update(imported.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _imported(source: Path) -> frozenset[Path]:
+    """The modules of kernels that `source` imports, directly or through others."""
+    lines = re.findall(
+        r"^from neardup\.kernels(?:\.(\w+) import|( import .*))", source.read_text(), re.M
+    )
+    names = [name for module, several in lines for name in (module, *re.findall(r"\w+", several))]
+    modules = [HERE / f"{name}.py" for name in names if (HERE / f"{name}.py").exists()]
+    return frozenset(modules).union(*map(_imported, modules))
+
+
+@cache
+def _writable_base() -> Path:
     """Where the user says, beside the sources, or in the user's cache."""
     if os.environ.get("NUMBA_CACHE_DIR"):
         return Path(os.environ["NUMBA_CACHE_DIR"])
-    if os.access(here, os.W_OK):
-        return here / "__pycache__"
+    if os.access(HERE, os.W_OK):
+        return HERE / "__pycache__" / "compiled"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neardup"
 
 
