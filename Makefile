@@ -5,7 +5,7 @@
 # make kernels     compile the kernels, as far as they have changed
 # make trace       the source files and functions that a run on the bundled pages goes through
 # make bench       ratios against other libraries, measured in one run
-# make results     measure every method on the labelled sets, into docs/methods/results.md
+# make results     measure every method on the labelled sets, into docs/methods/results.md; ONLY=own-text: one
 # make torture     kills, full disks, hostile inputs and overload at full size (docs/reliability.md)
 # make lock        renew the lock files, with hashes, from pyproject.toml
 # make audit       look up known vulnerabilities of what is locked (needs pypi.org)
@@ -46,7 +46,7 @@ bench: venv
 	$(BIN)/python -m bench
 
 results: venv
-	$(BIN)/python -m bench.results
+	$(BIN)/python -m bench.results $(if $(ONLY),--only $(ONLY))
 
 torture: kernels
 	NEARDUP_TORTURE=1 $(BIN)/pytest --durations=25 tests/kernels/test_linear_time.py tests/pages/test_hostile_inputs.py \

@@ -21,10 +21,8 @@ from neardup.arrays import Mask
 from neardup.errors import InputError
 from neardup.evaluation.sets import ClusterTruth, PairTruth, Truth
 from neardup.kernels.grouping import connected_components
-from neardup.local.pipeline import BY_SIMILARITY, joining_relations
-from neardup.local.prior import method_of
+from neardup.local.pipeline import BY_SIMILARITY
 from neardup.local.result import Result
-from neardup.methods.base import InOrder, SharedKeys
 from neardup.methods.registry import method_class
 
 REDRAWS = 1000  # bootstrap samples
@@ -140,11 +138,11 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
 def pairwise(counts: Counts) -> dict[str, Any]:
     """Precision, recall and F1 over pairs."""
     found, said, true = (float(each.sum()) for each in (counts.found, counts.said, counts.true))
-    scores = _rounded(*rates(found, said, true))
+    scores = rounded_rates(*rates(found, said, true))
     return {**scores, "true_pairs": round(true), "said_pairs": round(said)}
 
 
-def _rounded(precision: float, recall: float, f1: float) -> dict[str, float]:
+def rounded_rates(precision: float, recall: float, f1: float) -> dict[str, float]:
     scores = {"precision": precision, "recall": recall, "f1": f1}
     return {name: round(float(score), 4) for name, score in scores.items()}
 
@@ -243,7 +241,7 @@ def by_page(labels: Labels) -> dict[str, float]:
     pages, kept_rightly = labels.articles.size, article.size
     right, dropped = pages - kept_rightly, pages - np.unique(cluster).size
     to_drop = pages - np.unique(article).size
-    return _rounded(*rates(right, dropped, to_drop))
+    return rounded_rates(*rates(right, dropped, to_drop))
 
 
 def b_cubed(labels: Labels) -> dict[str, float]:
@@ -254,7 +252,7 @@ def b_cubed(labels: Labels) -> dict[str, float]:
     precision = float((sizes**2 / of_cluster[cluster]).sum() / pages)
     recall = float((sizes**2 / of_article[article]).sum() / pages)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return _rounded(precision, recall, f1)
+    return rounded_rates(precision, recall, f1)
 
 
 def adjusted_rand(labels: Labels) -> float:
@@ -266,33 +264,6 @@ def adjusted_rand(labels: Labels) -> float:
         return 1.0
     expected = said * true / everything
     return (found - expected) / ((said + true) / 2 - expected)
-
-
-def score_rule(result: Result, truth: Truth) -> dict[str, Any] | None:
-    """Precision, recall and F1 of the pairs that the method's rule joins, before clustering.
-
-    None where there are no such pairs: methods that place pages in order, and those where a shared
-    key is the verdict, of which a result holds only what connects each cluster.
-    """
-    method = method_of(result.summary)
-    source = method.candidate_source
-    if isinstance(source, InOrder) or (isinstance(source, SharedKeys) and source.decisive):
-        return None
-    joins = set(joining_relations(method, contained=result.summary["contained"]))
-    said = {(row["a"], row["b"]) for row in result.pairs() if row["relation"] in joins}
-    if isinstance(truth, PairTruth):
-        is_said = [(a, b) in said or (b, a) in said for a, b in truth.pairs]
-        found = sum(each and label for each, label in zip(is_said, truth.labels, strict=True))
-        return _pair_scores(found, sum(is_said), sum(truth.labels))
-    judged = set(truth.judged)
-    said = {(a, b) for a, b in said if a in judged and b in judged}
-    found = sum(truth.articles[a] == truth.articles[b] for a, b in said)
-    sizes = np.unique([truth.articles[page] for page in judged], return_counts=True)[1]
-    return _pair_scores(found, len(said), int(pairs_of(sizes).sum()))
-
-
-def _pair_scores(found: int, said: int, true: int) -> dict[str, Any]:
-    return {**_rounded(*rates(found, said, true)), "said_pairs": said}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
-from neardup.evaluation.metrics import curve, score, score_rule
+from neardup.evaluation.metrics import curve, score
+from neardup.evaluation.rule_pairs import score_rule
 from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
