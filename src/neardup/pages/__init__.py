@@ -16,8 +16,11 @@ from neardup.pages.limits import Limits
 
 if TYPE_CHECKING:
     from neardup.pages.raw import RawBatch
+    from neardup.pages.readers import Range
 
-__all__ = ["Limits", "batches", "check_page", "read", "read_records"]
+__all__ = ["Limits", "batches", "check_page", "read", "read_range", "read_records", "split"]
+
+RANGE_BYTES = 128_000_000
 
 Item = TypeVar("Item", bound=RawPage | Page)
 
@@ -29,6 +32,29 @@ def read(
     from neardup.pages.raw import MAX_PAGES, gather  # noqa: PLC0415 - pyarrow is heavy
 
     return gather(read_records(inputs, limits), max_pages or MAX_PAGES)
+
+
+def split(inputs: Sequence[str], target_bytes: int = RANGE_BYTES) -> list[Range]:
+    """The files of `inputs` in ranges that can be read side by side (`read_range`), in order.
+
+    Large files of plain JSON lines and of Parquet are cut into ranges of about `target_bytes`; any
+    other file is one range.
+    """
+    from neardup.pages.inputs import find_files  # noqa: PLC0415 - keeps `pages.urls` light
+    from neardup.pages.readers import split_file  # noqa: PLC0415
+
+    return [part for file in find_files(inputs) for part in split_file(file, target_bytes)]
+
+
+def read_range(part: Range, limits: Limits | None = None) -> Iterator[RawBatch]:
+    """The pages of a range as Arrow batches; their records have the numbers of the whole file.
+
+    Revisits of archives, which repeat a page that may be in another file, are not resolved.
+    """
+    from neardup.pages.raw import gather  # noqa: PLC0415 - pyarrow is heavy
+    from neardup.pages.readers import read_range as records_of  # noqa: PLC0415
+
+    return gather(records_of(part, limits or Limits()))
 
 
 def read_records(

@@ -231,6 +231,11 @@ class File:
         return self.place.open(self.path)
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine and can be read from any place."""
+        return type(self.place) is LocalPlace and os.path.isfile(self.path)  # noqa: PTH113
+
+    @property
     def source(self) -> str:
         """The path as results show it."""
         return printable(self.path)

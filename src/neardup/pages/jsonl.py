@@ -24,11 +24,11 @@ class Line(NamedTuple):
 
 
 def read_lines(
-    path: str, chunks: Chunks, limits: Limits, *, keep_original: bool = False
+    path: str, chunks: Chunks, limits: Limits, *, keep_original: bool = False, first: int = 0
 ) -> Iterator[RawPage | Skip]:
-    """The pages of a file, in order."""
+    """The pages of a file, in order; its first line has the number `first`."""
     empty = True
-    for number, text, damage in _lines(chunks, limits.line_bytes):
+    for number, text, damage in _lines(chunks, limits.line_bytes, first):
         empty = False
         source = Source(path, number)
         if damage:
@@ -75,9 +75,9 @@ def _bad(source: Source, what: str) -> Skip:
     return Skip(source, SkipReason.BAD_JSON, f"line {source.record + 1}: {what}")
 
 
-def _lines(chunks: Chunks, limit: int) -> Iterator[Line]:
+def _lines(chunks: Chunks, limit: int, number: int) -> Iterator[Line]:
     """Lines of at most `limit` bytes; longer ones come without their text."""
-    number, rest = 0, _Rest(limit)
+    rest = _Rest(limit)
     for data, opens, damage in chunks:
         if damage:
             yield Line(number, None, damage)

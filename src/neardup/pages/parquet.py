@@ -58,6 +58,16 @@ def read_parquet(
         first += about.num_rows
 
 
+def group_sizes(stream: BinaryIO) -> list[tuple[int, int]]:
+    """Rows and uncompressed bytes of each row group; OSError if it is not a Parquet file."""
+    try:
+        about = pq.read_metadata(stream)
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        return [(each.num_rows, each.total_byte_size) for each in groups]
+    except ERRORS as error:
+        raise OSError(first_line(error)) from None
+
+
 def _group_pages(
     file: pq.ParquetFile, group: int, row: int, rows: TablePages, size: int
 ) -> Iterator[RawPage | Skip]:

@@ -1,15 +1,136 @@
-"""One stream of records out of many files, each read by the reader of its format."""
+"""One stream of records out of many files, each read by the reader of its format.
+
+Large files can be read in ranges (`split_file`, `read_range`): plain JSON lines by bytes, Parquet
+by row groups. Other files are one range.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import BinaryIO
 
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.formats import FORMATS, Reader, format_of_content, known_endings
-from neardup.pages.inputs import IGNORED, File, resumes
+from neardup.pages.inputs import IGNORED, File, place_of, resumes
 from neardup.pages.limits import Limits
-from neardup.pages.streams import Chunks, chunks
+from neardup.pages.streams import Chunk, Chunks, chunks, is_compressed
+
+STEP = 1 << 20  # bytes read at once to count lines
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A file, or a part of one, that can be read by itself, in another process too.
+
+    `start` and `end` are bytes of JSON lines, at the beginning of a line, or row groups of
+    Parquet; `end` is 0 for all the rest. `first` is the number of the first record.
+    """
+
+    path: str
+    name: str
+    format: str = ""  # empty if only the content can tell
+    start: int = 0
+    end: int = 0
+    first: int = 0
+
+    @property
+    def file(self) -> File:
+        """The file that it is a part of."""
+        return File(self.path, self.name, self.format or None, place_of(self.path))
+
+
+def split_file(file: File, target_bytes: int) -> list[Range]:
+    """The file in ranges of about `target_bytes`, if its format allows it.
+
+    Splitting JSON lines reads the whole file once, to number the lines; only files on this machine
+    are split.
+    """
+    whole = Range(file.path, file.name, file.format or "")
+    try:
+        if file.format == "parquet":
+            return _split_row_groups(whole, target_bytes)
+        if file.format == "jsonl" and file.is_local:
+            return _split_lines(whole, target_bytes)
+    except OSError:
+        pass  # reading it will say what is wrong
+    return [whole]
+
+
+def _split_row_groups(whole: Range, target_bytes: int) -> list[Range]:
+    from neardup.pages.parquet import group_sizes  # noqa: PLC0415 - pyarrow is heavy
+
+    with whole.file.open() as stream:
+        groups = group_sizes(stream)
+    ranges: list[Range] = []
+    start, held, first, row = 0, 0, 0, 0
+    for group, (rows, size) in enumerate(groups):
+        if held and held + size > target_bytes:
+            ranges.append(replace(whole, start=start, end=group, first=first))
+            start, held, first = group, 0, row
+        held += size
+        row += rows
+    last = replace(whole, start=start, end=len(groups), first=first)
+    return [*ranges, last] if ranges else [whole]
+
+
+def _split_lines(whole: Range, target_bytes: int) -> list[Range]:
+    with whole.file.open() as stream:
+        beginning = stream.read(STEP)
+        if is_compressed(beginning) or len(beginning) < STEP <= target_bytes:
+            return [whole]
+        ranges: list[Range] = []
+        start, first, line, at, data = 0, 0, 0, 0, beginning
+        while data:
+            newline = -1
+            if at + len(data) - start >= target_bytes:
+                newline = data.find(b"\n", max(0, start + target_bytes - at))
+            if newline >= 0:
+                line += data.count(b"\n", 0, newline + 1)
+                at += newline + 1
+                ranges.append(replace(whole, start=start, end=at, first=first))
+                start, first, data = at, line, data[newline + 1 :]
+                continue
+            line += data.count(b"\n")
+            at += len(data)
+            data = stream.read(STEP)
+    if at > start:
+        ranges.append(replace(whole, start=start, end=at, first=first))
+    return ranges if len(ranges) > 1 else [whole]
+
+
+def read_range(part: Range, limits: Limits) -> Iterator[RawPage | Skip]:
+    """The records of a range, with the numbers they have in the whole file.
+
+    Records that an archive only refers to (revisits) are left to the caller.
+    """
+    file = part.file
+    if not part.end:
+        return Reading(limits, keep_original=False).read_file(file)
+    return guarded(file, _read_part(part, file, limits))
+
+
+def _read_part(part: Range, file: File, limits: Limits) -> Iterator[RawPage | Skip]:
+    with file.open() as stream:
+        if part.format == "parquet":
+            from neardup.pages.parquet import read_parquet  # noqa: PLC0415
+
+            groups = range(part.start, part.end)
+            yield from read_parquet(file.source, stream, limits, row_groups=groups)
+        else:
+            from neardup.pages.jsonl import read_lines  # noqa: PLC0415
+
+            content = Chunks(_bytes_between(stream, part.start, part.end))
+            yield from read_lines(file.source, content, limits, first=part.first)
+
+
+def _bytes_between(stream: BinaryIO, start: int, end: int) -> Iterator[Chunk]:
+    stream.seek(start)
+    opens = start == 0
+    while start < end and (data := stream.read(min(STEP, end - start))):
+        yield Chunk(data, opens)
+        start, opens = start + len(data), False
 
 
 class Reading:
@@ -23,9 +144,13 @@ class Reading:
     def read(self, files: Iterable[File]) -> Iterator[RawPage | Skip]:
         """The records of all files in order, then what readers can only tell at the end."""
         for file in files:
-            yield from guarded(file, self._read_file(file))
+            yield from self.read_file(file)
         for reader in self._readers.values():
             yield from reader.finish()
+
+    def read_file(self, file: File) -> Iterator[RawPage | Skip]:
+        """The records of one file; if it cannot be read, a skip that says why."""
+        return guarded(file, self._read_file(file))
 
     def _read_file(self, file: File) -> Iterator[RawPage | Skip]:
         if file.format == IGNORED:

@@ -161,6 +161,11 @@ def chunks(stream: BinaryIO, resumes: Resumes = never) -> Chunks:
     return Chunks(_plain(stream, first), _size(stream))
 
 
+def is_compressed(start: bytes) -> bool:
+    """Whether a file that begins like this is compressed."""
+    return start.startswith(_GZIP_MAGIC) or _ZSTD_FRAME.match(start) is not None
+
+
 def _size(stream: BinaryIO) -> int | None:
     if not stream.seekable():
         return None
