@@ -268,6 +268,53 @@ def test_a_crawler_that_waits_for_each_answer_gets_it(piped: Piped) -> None:
 
 
 @pytest.mark.slow
+def test_every_line_is_answered_even_if_it_is_no_page(piped: Piped) -> None:
+    """A program that waits for its line must not wait for ever."""
+    url = "http://a.example/1"
+    empty = piped.ask(url=url, html="")
+    nothing = piped.ask(id="n")
+    assert piped.process.stdin
+    assert piped.process.stdout
+    piped.process.stdin.write("{no json\n\n")
+    broken, blank = (json.loads(piped.process.stdout.readline()) for _ in range(2))
+    good = piped.ask(url=url, html=long_html("harbour"))
+    told = empty, nothing, broken, blank
+    assert [each["skipped"] for each in told] == ["empty", "no-content", "bad-json", "empty"]
+    assert [each["line"] for each in told] == [1, 2, 3, 4]
+    assert [each["id"] for each in told] == [url, "n", "", ""]
+    assert all(each["detail"] for each in told)
+    assert list(good) == FIELDS
+    out, err = piped.process.communicate()
+    assert (piped.process.returncode, out) == (0, "")
+    assert "1 pages: 1 new, 0 duplicates" in err
+    assert "4 records skipped: 2 empty, 1 no-content, 1 bad-json" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("--json",), (), ("--dry-run", "--json")])
+def test_skipped_lines_have_their_place(store: str, options: tuple[str, ...]) -> None:
+    records = [{"id": "a", "text": ""}, {"id": "b", "text": "words " * 40}, {"id": "c"}]
+    Index.open(store).close()
+    done = subprocess.run(
+        [sys.executable, "-m", "neardup", "check", "-", "--store", store, *options],
+        input="\n".join(map(json.dumps, records)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if "--json" in options:
+        told = lines(done.stdout)
+        assert [(each["id"], "skipped" in each) for each in told] == [
+            ("a", True),
+            ("b", False),
+            ("c", True),
+        ]
+    else:
+        words = [line.split()[0] for line in done.stdout.splitlines()]
+        assert words == ["skipped", "new", "skipped", "1"]
+
+
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_is_in(piped: Piped, store: str) -> None:
     piped.ask(url="http://a.example/1", html=long_html("harbour"))
     os.kill(piped.process.pid, signal.SIGINT)

@@ -68,6 +68,17 @@ def calendar(month: int) -> str:
     )
 
 
+def diary(month: int) -> str:
+    """A month with so little text that its heading is more than a twentieth of it."""
+    name = f"{MONTHS[month % 8]} {2024 + month // 8}"
+    return in_template(
+        f"Diary of {name}",
+        f"<h1>{name}</h1><p>There are no entries in this month. Ask the harbour office for a list "
+        "of past entries, or send us yours.</p>",
+        {"Next month": f"/diary?month={month + 1}"},
+    )
+
+
 def _body_of(topic: str) -> str:
     return long_html(topic).partition("<article>")[2].partition("</article>")[0]
 
@@ -97,6 +108,8 @@ class Site:
             return _html(print_version(int(last)))
         if folder == "calendar":
             return _html(calendar(numbers["month"]))
+        if folder == "diary":
+            return _html(diary(numbers["month"]))
         if folder == "behind-print":
             return _html(in_template("Notes", f"<p>Note number {last}.</p>", {}))
         return self._other(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from neardup import Index
+from neardup import Index, html_page
 
 if TYPE_CHECKING:
     from integrations.conftest import Crawled, CrawlIt, Site
@@ -115,6 +115,26 @@ def test_duplicates_are_flagged_and_nothing_is_dropped(site: Site, crawl: CrawlI
     for url, flag in copies.items():
         assert list(flag) == ["duplicate", "of", "cluster", "relation", "similarity"]
         assert flags[flag["of"]]["cluster"] == flag["cluster"], url
+
+
+def test_pages_of_a_crawl_and_of_files_get_the_same_answers(
+    site: Site, crawl: CrawlIt, tmp_path: Path
+) -> None:
+    """What decides is whether a page has a URL: without one, nothing is known of its site."""
+    start = f"http://{site.hosts[0]}/diary?month=0"
+    settings = {"NEARDUP_ACTION": "flag", "NEARDUP_TRAP_ACTION": "warn"}
+    found = crawl(start, CLOSESPIDER_PAGECOUNT=6, **settings)
+    crawled = {item["url"]: item["neardup"] for item in found.items}
+    pages = {url: site.answer(url.partition(site.hosts[0])[2])[2].decode() for url in crawled}
+    with Index.open(f"sqlite:///{tmp_path / 'urls.db'}") as index:
+        by_url = {url: index.add(html_page(page, url=url)) for url, page in pages.items()}
+    assert {url: answer.as_data() for url, answer in by_url.items()} == crawled
+    relations = [str(answer.relation) for answer in by_url.values()]
+    assert relations[0] == "None"
+    assert relations[-1] == "undecided"  # what is its own text is the month: the site has the rest
+    with Index.open("memory://") as index:
+        by_name = [index.add(html_page(page, id=url)) for url, page in pages.items()]
+    assert {str(answer.relation) for answer in by_name[1:]} == {"near"}
 
 
 def test_a_budget_lets_some_pages_of_each_cluster_pass(

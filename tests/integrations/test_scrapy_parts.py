@@ -253,11 +253,11 @@ class SlowIndex(Index):
         self.go = threading.Event()
         self.batches: list[int] = []
 
-    def add_many(self, pages: Any) -> list[Answer]:
+    def _store(self, arrived: Any) -> dict[str, Answer]:
         assert threading.current_thread() is not threading.main_thread()
         assert self.go.wait(60)
-        self.batches.append(len(pages))
-        return super().add_many(pages)
+        self.batches.append(len(arrived.ids))
+        return super()._store(arrived)
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_a_page_passes_when_the_store_fails(
 
     stats = Stats()
     crawl = Crawl(settings(), stats)
-    monkeypatch.setattr(Index, "add_many", fail)
+    monkeypatch.setattr(Index, "_store", fail)
     with caplog.at_level(logging.ERROR):
         assert finish(crawl.look_at(page(0))) is None
     assert stats.counts == {"neardup/errors": 1}

@@ -14,7 +14,9 @@ import pytest
 from neardup import text_page
 from neardup.errors import StoreError
 from neardup.index import Answer, Index
-from neardup.index.writer import PAGES_TOGETHER, Writer
+from neardup.index.index import PAGES_AT_ONCE
+from neardup.index.intake import Arrived, take_in
+from neardup.index.writer import LARGE, PARSED_AHEAD, Writer
 from neardup.model import RawPage
 from neardup.service.logs import Metrics
 from neardup.service.problems import Problem
@@ -25,17 +27,26 @@ class Busy:
     """An index whose first write lasts until it is let go."""
 
     def __init__(self) -> None:
+        self.parsed: list[list[str]] = []
         self.written: list[list[str]] = []
         self.begun, self.let_go = threading.Event(), threading.Event()
 
-    def add_many(self, pages: list[RawPage]) -> list[Answer]:
+    def _take_in(self, pages: list[RawPage]) -> Arrived:
+        self.parsed.append([page.id for page in pages])
+        return take_in(pages, packed=True)
+
+    def _store(self, arrived: Arrived) -> dict[str, Answer]:
         self.begun.set()
         assert self.let_go.wait(20)
-        ids = [page.id for page in pages]
-        if "bad" in ids:
-            raise StoreError("no room for bad pages")
-        self.written.append(ids)
-        return [Answer(page.id, False, "c1") for page in pages]
+        stored = arrived.pages["id"].to_pylist()
+        if "bad" in stored:
+            raise ValueError("a page that nobody thought of")
+        if "away" in stored:
+            raise StoreError("the server is away")
+        assert arrived.texts is not None
+        assert len(arrived.texts) == len(stored)
+        self.written.append(stored)
+        return {each: Answer(each, False, "c1") for each in stored}
 
 
 @pytest.fixture
@@ -81,9 +92,19 @@ def test_a_bad_page_spoils_only_its_own_request(writer: Writer, index: Busy) -> 
     futures = [add(writer, "a"), add(writer, "bad"), add(writer, "b")]
     index.let_go.set()
     assert told(futures[0]) == ["a"]
-    with pytest.raises(StoreError):
+    with pytest.raises(ValueError, match="nobody"):
         futures[1].result(20)
     assert told(futures[2]) == ["b"]
+
+
+def test_a_store_that_is_away_is_asked_once(writer: Writer, index: Busy) -> None:
+    """Each of them would wait as long as the first."""
+    futures = [add(writer, "a"), add(writer, "away"), add(writer, "b")]
+    index.let_go.set()
+    for future in futures:
+        with pytest.raises(StoreError, match="away"):
+            future.result(20)
+    assert told(add(writer, "c")) == ["c"]
 
 
 def test_other_work_keeps_its_place(writer: Writer, index: Busy) -> None:
@@ -114,12 +135,67 @@ def test_what_nobody_waits_for_any_more_is_not_begun(writer: Writer, index: Busy
 
 
 def test_groups_have_a_size(writer: Writer, index: Busy) -> None:
-    half = PAGES_TOGETHER // 2 + 1
+    half = PAGES_AT_ONCE // 2 + 1
     futures = [add(writer, *(f"{n}-{m}" for m in range(half))) for n in range(2)]
     index.let_go.set()
     for future in futures:
         assert len(told(future)) == half
     assert [len(ids) for ids in index.written] == [1, half, half]
+
+
+def test_a_job_beyond_one_commit_is_written_in_several(writer: Writer, index: Busy) -> None:
+    many = [f"p{number}" for number in range(2 * PAGES_AT_ONCE + 1)]
+    future = add(writer, *many)
+    index.let_go.set()
+    assert told(future) == many
+    assert [len(ids) for ids in index.written] == [1, PAGES_AT_ONCE, PAGES_AT_ONCE, 1]
+
+
+def test_large_jobs_are_parsed_while_another_is_written(writer: Writer, index: Busy) -> None:
+    text = "words " * (LARGE // 6 + 1)
+    futures = [
+        writer.add([text_page(text, id=f"large{number}")]) for number in range(PARSED_AHEAD + 3)
+    ]
+    until = time.monotonic() + 20
+    while len(index.parsed) < 1 + PARSED_AHEAD and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.1)  # and no more than that
+    assert index.parsed[1:] == [[f"large{number}"] for number in range(PARSED_AHEAD)]
+    given_up = futures.pop(1)
+    assert given_up.cancel()  # it gives its place back
+    small = add(writer, "small")
+    index.let_go.set()
+    assert [told(each)[0] for each in futures] == [f"large{n}" for n in (0, 2, 3, 4)]
+    assert told(small) == ["small"]
+    assert sum(map(len, index.written)) == 6
+
+
+def test_a_large_page_that_fails_takes_no_place_for_ever(writer: Writer, index: Busy) -> None:
+    text = "words " * (LARGE // 6 + 1)
+    futures = [writer.add([text_page(text, id=name)]) for name in ("bad", "a", "b", "c", "d", "e")]
+    index.let_go.set()
+    with pytest.raises(ValueError, match="nobody"):
+        futures[0].result(20)
+    assert [told(each)[0] for each in futures[1:]] == list("abcde")
+
+
+def test_callers_that_come_back_are_awaited(index: Busy) -> None:
+    """Four clients, each with the next page once it has its answer: few commits for many pages."""
+    writer = Writer(cast(Index, cast(Any, index)), lambda count: None)
+    index.let_go.set()
+
+    def client(name: str) -> None:
+        for number in range(25):
+            assert told(add(writer, f"{name}{number}"))
+
+    threads = [threading.Thread(target=client, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    assert sum(map(len, index.written)) == 100
+    assert len(index.written) < 60
 
 
 def test_a_request_has_its_time(index: Busy) -> None:

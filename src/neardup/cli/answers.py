@@ -6,13 +6,14 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
-from queue import Empty, Queue
+from queue import Queue
 from threading import Thread
-from typing import TextIO
+from typing import Any, TextIO
 
 import xxhash
 from rich.console import Console
@@ -21,6 +22,7 @@ from rich.text import Text
 from neardup.cli.progress import ProgressLines, shown_progress
 from neardup.errors import InterruptedRunError
 from neardup.index import Answer, Index
+from neardup.index.writer import Writer
 from neardup.kernels.jit import when_compiling
 from neardup.local.run import Progress
 from neardup.model import RawPage, Relation, Skip
@@ -29,7 +31,7 @@ from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import chunks
 
 STANDARD_INPUT = 0  # file descriptor
-PIPE_BATCH = 64  # most pages from a pipe that are added in one batch
+PIPED = 64  # pages read ahead from a pipe
 PROGRESS_DELAY = 1.0  # seconds before progress is shown
 HEADINGS = f"{'is':<9} like  {'cluster':<7} page"
 STYLES = {"new": "green", "undecided": "dim"}
@@ -46,15 +48,7 @@ class Skips:
     def __init__(self) -> None:
         self.by_reason: Counter[str] = Counter()
 
-    def sift(self, records: Iterable[RawPage | Skip]) -> Iterator[RawPage]:
-        """The pages among the records."""
-        for record in records:
-            if isinstance(record, RawPage):
-                yield record
-            else:
-                self._note(record)
-
-    def _note(self, skip: Skip) -> None:
+    def note(self, skip: Skip) -> None:
         if skip.reason not in self.by_reason:
             where = f"{skip.source.path}, record {skip.source.record}"
             print(
@@ -70,84 +64,100 @@ class Skips:
         return f"{self.by_reason.total():,} records skipped: {counts}"
 
 
-def pages_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage]:
-    """The pages of all inputs. Those on standard input come last, each as soon as it arrives."""
+def records_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage | Skip]:
+    """The pages of all inputs. Those on standard input come last, each as soon as it arrives.
+
+    Skipped records are noted; those of standard input come in their place, because a program may
+    wait for the answer to each of its lines.
+    """
     files = [each for each in inputs if each != "-"]
     records = read_records(files, limits) if files else iter(())
     if "-" in inputs:
         records = chain(records, _piped(limits))
-    return _with_unique_ids(skips.sift(records))
+    return _sifted(records, skips)
 
 
 def _piped(limits: Limits) -> Iterator[RawPage | Skip]:
     """JSON lines from standard input, unbuffered, so that no line waits for the next."""
     with open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as stream:
-        yield from read_lines("-", chunks(stream), limits)
+        yield from read_lines("-", chunks(stream), limits, every_line=True)
 
 
-def _with_unique_ids(pages: Iterable[RawPage]) -> Iterator[RawPage]:
-    """Give a page its alternative id (`again`) if this run has already used its first one.
+def _sifted(records: Iterable[RawPage | Skip], skips: Skips) -> Iterator[RawPage | Skip]:
+    """Note the skips; give a page its alternative id (`again`) if this run used its first one.
 
     Two folders may hold the same relative path, and an archive the same URL twice. A page
     without an alternative id is an update of the earlier page.
     """
     seen: set[int] = set()
-    for page in pages:
-        if not page.again:
-            yield page
-            continue
-        digest = xxhash.xxh3_64_intdigest(page.id.encode("utf-8", "replace"))
-        yield replace(page, id=page.again) if digest in seen else page
-        seen.add(digest)
+    for record in records:
+        if isinstance(record, Skip):
+            skips.note(record)
+            if record.source.path == "-":
+                yield record
+        elif not record.again:
+            yield record
+        else:
+            digest = xxhash.xxh3_64_intdigest(record.id.encode("utf-8", "replace"))
+            yield replace(record, id=record.again) if digest in seen else record
+            seen.add(digest)
 
 
 def answers_to(
-    pages: Iterable[RawPage], index: Index, *, add: bool, piped: bool, workers: int | None
-) -> Iterator[Answer]:
+    records: Iterable[RawPage | Skip],
+    index: Index,
+    *,
+    add: bool,
+    piped: bool,
+    workers: int | None,
+) -> Generator[Answer | Skip]:
     """The index's answer to each page, in order, as soon as it is known."""
     if not add:
-        return map(index.query, pages)
-    if piped:  # the writer may wait for an answer before it sends the next page
-        return chain.from_iterable(map(index.add_many, as_they_come(pages, PIPE_BATCH)))
-    return index.stream(pages, workers=workers)
+        yield from (each if isinstance(each, Skip) else index.query(each) for each in records)
+    elif piped:  # the program may wait for an answer before it sends the next page
+        yield from as_they_come(records, index)
+    else:
+        pages = (each for each in records if isinstance(each, RawPage))
+        yield from index.stream(pages, workers=workers)
 
 
-def as_they_come(pages: Iterable[RawPage], most: int) -> Iterator[list[RawPage]]:
-    """Batches of the pages that have arrived: one if they arrive slowly, else up to `most`."""
-    arrived: Queue[RawPage | Exception | None] = Queue(most)
-    Thread(target=_fetch, args=(pages, arrived), daemon=True).start()
-    while True:
-        items = [arrived.get(), *_waiting(arrived, most - 1)]
-        batch = [item for item in items if isinstance(item, RawPage)]
-        if batch:
-            yield batch
-        if isinstance(items[-1], Exception):
-            raise items[-1]
-        if items[-1] is None:
-            return
+Answered = Future[list[Answer]] | Skip | Exception | None  # None: the end
 
 
-def _fetch(pages: Iterable[RawPage], arrived: Queue[RawPage | Exception | None]) -> None:
+def as_they_come(records: Iterable[RawPage | Skip], index: Index) -> Generator[Answer | Skip]:
+    """Answers to pages that arrive at their own pace; those that wait are added together."""
+    writer = Writer(index)
+    arrived: Queue[Answered] = Queue(PIPED)
+    Thread(target=_fetch, args=(records, writer, arrived), daemon=True).start()
     try:
-        for page in pages:
-            arrived.put(page)
+        while (item := arrived.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, Skip):
+                yield item
+            else:
+                yield item.result()[0]
+    finally:  # also after Ctrl-C: what is under way is finished, what waits is not
+        while not arrived.empty():
+            waiting = arrived.get_nowait()
+            if isinstance(waiting, Future):
+                waiting.cancel()
+        writer.close()
+
+
+def _fetch(records: Iterable[RawPage | Skip], writer: Writer, arrived: Queue[Answered]) -> None:
+    try:
+        for record in records:
+            arrived.put(record if isinstance(record, Skip) else writer.add([record]))
     except Exception as error:  # raised again in the consuming thread
         arrived.put(error)
     else:
         arrived.put(None)
 
 
-def _waiting(
-    arrived: Queue[RawPage | Exception | None], most: int
-) -> Iterator[RawPage | Exception | None]:
-    for _ in range(most):
-        try:
-            yield arrived.get_nowait()
-        except Empty:
-            return
-
-
-def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_json: bool) -> int:
+def show_answers(
+    answers: Iterable[Answer | Skip], skips: Skips, out: TextIO, *, as_json: bool
+) -> int:
     """Print one line per page, then the counts (on standard error if the lines are JSON).
 
     Returns the number of pages. Ctrl-C ends it early; pages already answered are in the store.
@@ -161,8 +171,9 @@ def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_jso
         try:
             for answer in answers:
                 print(line_of(answer), file=out, flush=True)
-                counts.update(_kinds(answer))
-                advance()
+                if isinstance(answer, Answer):
+                    counts.update(_kinds(answer))
+                    advance()
         except KeyboardInterrupt:
             interrupted = True
     if as_json:
@@ -176,18 +187,23 @@ def show_answers(answers: Iterable[Answer], skips: Skips, out: TextIO, *, as_jso
     return counts["pages"]
 
 
-def _json_line(answer: Answer) -> str:
-    fields = (
-        {"skipped": "refused", "detail": answer.refused} if answer.refused else answer.as_data()
-    )
+def _json_line(answer: Answer | Skip) -> str:
+    fields: dict[str, Any]
+    if isinstance(answer, Skip):
+        fields = {"line": answer.source.record + 1, "skipped": str(answer.reason)}
+        fields["detail"] = answer.detail
+    elif answer.refused:
+        fields = {"skipped": "refused", "detail": answer.refused}
+    else:
+        fields = answer.as_data()
     return json.dumps({"id": answer.id, **fields}, ensure_ascii=False)
 
 
-def _text_line(out: TextIO) -> Callable[[Answer], str]:
+def _text_line(out: TextIO) -> Callable[[Answer | Skip], str]:
     """A function that formats an answer for people, in colour if `out` is a terminal."""
     console = Console(file=out, highlight=False, soft_wrap=True)
 
-    def line_of(answer: Answer) -> str:
+    def line_of(answer: Answer | Skip) -> str:
         with console.capture() as written:
             console.print(_styled(answer), end="")
         return written.get()
@@ -195,7 +211,12 @@ def _text_line(out: TextIO) -> Callable[[Answer], str]:
     return line_of
 
 
-def _styled(answer: Answer) -> Text:
+def _styled(answer: Answer | Skip) -> Text:
+    if isinstance(answer, Skip):
+        name = answer.id or f"line {answer.source.record + 1}"
+        line = Text().append(f"{'skipped':<9}", "yellow").append(f" {'':>4}  {'-':<7} ", "dim")
+        line.append(_printable(name), "bold")
+        return line.append(f" {_printable(answer.detail or str(answer.reason))}", "dim")
     word = str(answer.relation) if answer.duplicate else "new"
     if answer.relation is Relation.UNDECIDED:
         word = "undecided"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -55,7 +56,7 @@ def check(
     from neardup.cli.answers import (  # noqa: PLC0415
         Skips,
         answers_to,
-        pages_of,
+        records_of,
         show_answers,
     )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
@@ -63,7 +64,7 @@ def check(
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()
-    pages = pages_of(inputs, limits_of(context.params), skips)
+    records = records_of(inputs, limits_of(context.params), skips)
     with Index.open(
         store,
         method,
@@ -73,7 +74,8 @@ def check(
         keep_text=False if no_text else None,
         create=not dry_run,
     ) as index:
-        answers = answers_to(pages, index, add=not dry_run, piped="-" in inputs, workers=workers)
-        count = show_answers(answers, skips, sys.stdout, as_json=as_json)
+        answers = answers_to(records, index, add=not dry_run, piped="-" in inputs, workers=workers)
+        with closing(answers):
+            count = show_answers(answers, skips, sys.stdout, as_json=as_json)
     if not count and "-" not in inputs:
         raise InputError(f"no page could be read in {', '.join(inputs)}")

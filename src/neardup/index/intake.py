@@ -36,6 +36,20 @@ class Arrived:
         return Arrived(self.ids, self.pages.take(pa.array(rows, pa.int64())), texts)
 
 
+def together(arrivals: Sequence[Arrived]) -> Arrived:
+    """Arrivals as one. If they share an id, the last page counts, as within one."""
+    if len(arrivals) == 1:
+        return arrivals[0]
+    ids = [each for arrived in arrivals for each in arrived.ids]
+    batch = pa.concat_batches([arrived.pages for arrived in arrivals])
+    texts: list[bytes] | None = []
+    for arrived in arrivals:
+        texts = None if texts is None or arrived.texts is None else [*texts, *arrived.texts]
+    whole = Arrived(ids, batch, texts)
+    rows = sorted({name: row for row, name in enumerate(batch["id"].to_pylist())}.values())
+    return whole.only(rows)
+
+
 def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived:
     """Parse pages. Of several pages with the same id the last one counts.
 

@@ -24,9 +24,18 @@ class Line(NamedTuple):
 
 
 def read_lines(
-    path: str, chunks: Chunks, limits: Limits, *, keep_original: bool = False, first: int = 0
+    path: str,
+    chunks: Chunks,
+    limits: Limits,
+    *,
+    keep_original: bool = False,
+    first: int = 0,
+    every_line: bool = False,
 ) -> Iterator[RawPage | Skip]:
-    """The pages of a file, in order; its first line has the number `first`."""
+    """The pages of a file, in order; its first line has the number `first`.
+
+    With `every_line` a blank line is a skip, not nothing.
+    """
     empty = True
     for number, text, damage in _lines(chunks, limits.line_bytes, first):
         empty = False
@@ -38,7 +47,9 @@ def read_lines(
             yield Skip(source, SkipReason.TOO_LARGE, detail)
         elif text.strip():
             yield _page(text, source, limits, keep_original=keep_original)
-    if empty:
+        elif every_line:
+            yield Skip(source, SkipReason.EMPTY, f"line {number + 1} is blank")
+    if empty and not every_line:
         yield Skip(Source(path), SkipReason.EMPTY, "the file is empty")
 
 
