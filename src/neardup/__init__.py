@@ -8,6 +8,7 @@
     verdict = neardup.compare("a.html", "b.html")           # what is a to b?
     index = neardup.Index.open("sqlite:///crawl.db")        # have I seen this page?
     for page in neardup.read_pages("pages/"): ...           # parsed pages
+    measured = neardup.evaluate("labelled")                 # how good is each method?
 
 Importing this module is cheap: what does the work is loaded on first use.
 """
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         recluster,
         text_page,
     )
+    from neardup.evaluation.runs import Evaluation, evaluate
     from neardup.index import Answer, Index
     from neardup.local.memory import Duplicates
     from neardup.local.result import Result
@@ -52,6 +54,7 @@ __all__ = [
     "BlockKind",
     "Cluster",
     "Duplicates",
+    "Evaluation",
     "Index",
     "InputError",
     "Method",
@@ -69,6 +72,7 @@ __all__ = [
     "compare",
     "dedup",
     "drop_duplicates",
+    "evaluate",
     "find_duplicates",
     "html_page",
     "read_pages",
@@ -79,12 +83,14 @@ __all__ = [
 _ON_FIRST_USE = {
     "Answer": "neardup.index",
     "Duplicates": "neardup.local.memory",
+    "Evaluation": "neardup.evaluation.runs",
     "Index": "neardup.index",
     "Method": "neardup.methods.base",
     "Result": "neardup.local.result",
     "compare": "neardup.api",
     "dedup": "neardup.api",
     "drop_duplicates": "neardup.api",
+    "evaluate": "neardup.evaluation.runs",
     "find_duplicates": "neardup.api",
     "html_page": "neardup.api",
     "read_pages": "neardup.api",

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas
 import pytest
 
+import neardup
 from neardup.evaluation.runs import Contender, measure
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
@@ -63,6 +65,26 @@ def test_labelled_pairs_are_a_truth_too(labelled: Path, tmp_path: Path) -> None:
     assert exact["duplicate_from"] == 1.5
     assert exact["labelled_pairs"] == 4
     assert (out / "runs" / "little" / "exact" / "clusters.jsonl").is_file()
+
+
+@pytest.mark.slow
+def test_python_gets_records_and_writes_nothing(labelled: Path, tmp_path: Path) -> None:
+    (labelled / "truth.csv").rename(tmp_path / "truth.csv")
+    pairs = "a,b,label,kind\na1,a2,yes,mirror\na1,c1,no,topic\nb1,b2,yes,mirror\n"
+    (labelled / "pairs.csv").write_text(pairs)
+    before = sorted(tmp_path.rglob("*"))
+    measured = neardup.evaluate(labelled, methods=["exact", "own-text"])
+    assert sorted(tmp_path.rglob("*")) == before
+    frame = pandas.DataFrame(measured.scores())
+    assert frame.groupby("method").f1.max().to_dict() == {"exact": 1.0, "own-text": 1.0}
+    assert pandas.DataFrame(measured.by_kind()).kind.tolist() == ["mirror", "mirror"]
+    assert {row["language"] for row in measured.by_language()} == {"unknown", "zh"}
+    assert {row["method"] for row in measured.curves()} <= {"exact", "own-text"}
+
+
+def test_results_are_kept_only_where_there_is_a_place(labelled: Path) -> None:
+    with pytest.raises(neardup.UsageError, match="name `out`"):
+        neardup.evaluate(labelled, methods=["exact"], keep_results=True)
 
 
 def test_a_method_that_fails_is_told_in_the_results(labelled: Path, tmp_path: Path) -> None:

@@ -19,7 +19,16 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
 from neardup.errors import InputError
-from neardup.evaluation.metrics import Counts, count, intervals, number_labels, rates, redraw, score
+from neardup.evaluation.metrics import (
+    Counts,
+    by_language,
+    count,
+    intervals,
+    number_labels,
+    rates,
+    redraw,
+    score,
+)
 from neardup.evaluation.sets import LEFT_OUT, ClusterTruth, PairTruth
 
 SCORER = Path(__file__).parents[3] / "shared" / "tools" / "score.py"
@@ -195,3 +204,32 @@ def test_intervals_hold_the_score_and_narrow_with_more_articles() -> None:
 def test_redraws_of_equal_units_are_always_the_same() -> None:
     assert (redraw(np.ones((7, 2))) == 7).all()
     assert redraw(np.arange(20.0)[:, None]).std() > 0
+
+
+def test_languages_count_the_pairs_that_involve_them() -> None:
+    articles = {"a": "1", "b": "1", "c": "1", "d": "2"}
+    truth = ClusterTruth(articles, dict.fromkeys(articles, ""))
+    languages = {"a": "en", "b": "en", "c": "zh"}
+    scores = by_language(truth, {"a": "x", "b": "x", "c": "y", "d": "x"}, languages)
+    assert {name: each["true_pairs"] for name, each in scores.items()} == {
+        "en": 3,
+        "unknown": 0,
+        "zh": 2,
+    }
+    assert scores["en"]["recall"] == pytest.approx(1 / 3, abs=1e-4)
+    assert scores["en"]["precision"] == pytest.approx(1 / 3, abs=1e-4)
+    assert scores["zh"]["recall"] == 0.0
+    assert scores["unknown"]["precision"] == 0.0
+
+
+def test_labelled_pairs_have_kinds_and_languages_too() -> None:
+    pairs = [("a", "b"), ("a", "c"), ("c", "d")]
+    truth = PairTruth(pairs, [True, True, False], kinds=["edited", "edited", "form"])
+    clusters = {"a": "x", "b": "x", "c": "y", "d": "y"}
+    scores = score(truth, clusters)
+    assert scores["recall_by_kind"] == {"edited": 0.5}
+    assert scores["false_pairs_by_kind"] == {"form": 1}
+    languages = {"a": "en", "b": "en", "c": "zh", "d": "zh"}
+    spoken = by_language(truth, clusters, languages)
+    assert spoken["en"]["recall"] == 0.5
+    assert spoken["zh"]["precision"] == 0.0

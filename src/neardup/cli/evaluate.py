@@ -56,7 +56,7 @@ def evaluate(
     if methods is not None and methods.strip() != "all":
         named = [name for name in methods.split(",") if name.strip()]
     with shown_progress("no results were written") as progress:
-        results = run(
+        measured = run(
             sets,
             out,
             methods=named,
@@ -65,6 +65,7 @@ def evaluate(
             workers=workers,
             progress=progress,
         )
+    results = measured.results
     for name, scores in results.items():
         _show(name, scores)
     if not charts_possible():

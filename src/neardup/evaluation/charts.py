@@ -53,7 +53,8 @@ def _figure(path: Path) -> Iterator[Any]:
     import matplotlib as mpl  # noqa: PLC0415 - heavy and optional
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    settings: Any = {"svg.hashsalt": "neardup", "font.family": "DejaVu Sans", "font.size": 9}
+    settings: Any = {"svg.hashsalt": "neardup", "font.family": ["DejaVu Sans", "sans-serif"]}
+    settings |= {"font.size": 9, "svg.fonttype": "none"}  # letters, not outlines: a tenth the size
     with mpl.rc_context(settings):
         figure = Figure(figsize=SIZE, layout="constrained")
         yield figure.add_subplot()

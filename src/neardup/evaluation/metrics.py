@@ -119,7 +119,7 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
     counts = count(truth, clusters)
     scores = {**pairwise(counts), "intervals": intervals(counts)}
     if isinstance(truth, PairTruth):
-        return {**scores, "labelled_pairs": len(truth.pairs)}
+        return {**scores, "labelled_pairs": len(truth.pairs), **_pairs_by_kind(truth, counts)}
     if unknown := sorted(set(clusters) - set(truth.articles)):
         raise InputError(f"{len(unknown)} pages are not in the truth, such as {unknown[0]!r}")
     labels = number_labels(truth, clusters)
@@ -204,6 +204,52 @@ def false_pairs_by_kind(labels: Labels) -> dict[str, int]:
         for kind, of_kind in _by_kind(labels)
     }
     return {kind: count for kind, count in counts.items() if count}
+
+
+def _pairs_by_kind(truth: PairTruth, counts: Counts) -> dict[str, dict[str, float]]:
+    """Recall and false pairs by kind, of labelled pairs that have kinds."""
+    recalls: dict[str, float] = {}
+    false: dict[str, float] = {}
+    kinds = np.array(truth.kinds, object)
+    for kind in sorted(filter(None, set(truth.kinds))):
+        found, said, true = (
+            int(each[kinds == kind].sum()) for each in (counts.found, counts.said, counts.true)
+        )
+        if true:
+            recalls[kind] = round(found / true, 3)
+        if said > found:
+            false[kind] = said - found
+    return {"recall_by_kind": recalls, "false_pairs_by_kind": false} if recalls or false else {}
+
+
+def by_language(
+    truth: Truth, clusters: Mapping[str, str], languages: Mapping[str, str]
+) -> dict[str, dict[str, float]]:
+    """Precision, recall and F1 over the pairs that involve a page in each language."""
+    if isinstance(truth, PairTruth):
+        counts = count(truth, clusters)
+        spoken = [{languages.get(page, "unknown") for page in pair} for pair in truth.pairs]
+        return {
+            name: _language_scores(counts.found[of], counts.said[of], counts.true[of])
+            for name in sorted(set().union(*spoken))
+            if (of := np.array([name in each for each in spoken], bool)).any()
+        }
+    labels = number_labels(truth, clusters)
+    together = _together_numbers(labels)
+    of_page = np.array([languages.get(page, "unknown") for page in truth.judged], object)
+    scores = {}
+    for name in sorted(set(of_page.tolist())):
+        pairs = [
+            np.array(_pairs_with(groups, of_page == name, only=False))
+            for groups in (together, labels.clusters, labels.articles)
+        ]
+        scores[name] = _language_scores(*pairs)
+    return scores
+
+
+def _language_scores(found: Any, said: Any, true: Any) -> dict[str, float]:
+    rated = rounded_rates(*rates(found.sum(), said.sum(), true.sum()))
+    return {**rated, "true_pairs": round(float(true.sum()))}
 
 
 def _together_numbers(labels: Labels) -> Numbers:

@@ -1,5 +1,7 @@
 """`evaluate`: run methods on labelled sets, score them, and write tables, charts and a web page.
 
+`Evaluation` is what comes back: records for a data frame, and the files.
+
 Each run is a separate process, so that peak memory is the method's and a crash ends one run only.
 """
 
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,9 +23,9 @@ from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
-from neardup.evaluation.metrics import curve, score
+from neardup.evaluation.metrics import by_language, curve, score
 from neardup.evaluation.rule_pairs import score_rule
-from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, read_set
+from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, languages_of, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
 from neardup.methods.registry import BUILT_IN, make_method, method_names
@@ -118,43 +121,106 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
     return Outcome(result, spent, measured["peak_memory_bytes"])
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of methods on labelled sets, as records for a data frame.
+
+    measured = neardup.evaluate("labelled", methods=["own-text", "minhash"])
+    frame = pandas.DataFrame(measured.scores())
+    """
+
+    results: Results  # by set, then method: everything in results.json
+
+    def scores(self) -> list[dict[str, Any]]:
+        """One record per set and method: the columns of results.csv, None where there is none."""
+        return list(_rows(self.results))
+
+    def by_kind(self) -> list[dict[str, Any]]:
+        """One record per set, method and kind of change: its recall and its false pairs."""
+        records = []
+        for place, scores in self._placed():
+            recall, false = scores.get("recall_by_kind", {}), scores.get("false_pairs_by_kind", {})
+            for kind in sorted({*recall, *false}):
+                counted = {"recall": recall.get(kind), "false_pairs": false.get(kind, 0)}
+                records.append({**place, "kind": kind, **counted})
+        return records
+
+    def by_language(self) -> list[dict[str, Any]]:
+        """One record per set, method and language: precision, recall, F1, true pairs."""
+        return [
+            {**place, "language": language, **rated}
+            for place, scores in self._placed()
+            for language, rated in scores.get("by_language", {}).items()
+        ]
+
+    def curves(self) -> list[dict[str, Any]]:
+        """One record per set, method and similarity threshold: precision, recall and F1 there."""
+        return [
+            {**place, "threshold": threshold, "precision": precision, "recall": recall, "f1": f1}
+            for place, scores in self._placed()
+            if scores.get("curve")
+            for threshold, precision, recall, f1 in zip(*scores["curve"].values(), strict=True)
+        ]
+
+    def _placed(self) -> Iterator[tuple[dict[str, str], Mapping[str, Any]]]:
+        for name, methods in self.results.items():
+            for method, scores in methods.items():
+                yield {"set": name, "method": method}, scores
+
+
 def evaluate(
-    sets: Sequence[str | Path],
-    out: str | Path,
+    sets: str | Path | Sequence[str | Path],
+    out: str | Path | None = None,
     *,
     methods: Sequence[str] | None = None,
     duplicate_from: float | None = None,
     keep_results: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Run every method on every set and write results.json, results.csv, index.html and charts.
+) -> Evaluation:
+    """Run every method on every labelled set and score what it finds.
 
-    A method is a name, `name:paper` or `name:option=value`; None means all. If a method fails on a
-    set, the results hold its error and the others go on. `keep_results` keeps the result of each
-    run under `out/runs`.
+    A set is a folder with pages and labels: truth.csv (id, article) or pairs.csv (a, b, label). A
+    method is a name, `name:paper` or `name:option=value`; None means all. With `out`, results.json,
+    results.csv, index.html and charts are written there, and with `keep_results` the result of
+    each run under `out/runs`. If a method fails on a set, its record has the error and the others
+    go on. Each run has a process of its own, so seconds and memory are the method's.
+
+        measured = neardup.evaluate(["labelled"], methods=["own-text", "minhash"])
+        for row in measured.scores():
+            print(row["set"], row["method"], row["f1"])
     """
-    out = Path(out)
+    if isinstance(sets, str | Path):
+        sets = [sets]
+    if keep_results and out is None:
+        raise UsageError("results are kept in a folder: name `out`")
     entries = contenders(list(BUILT_IN if methods is None else methods))
     labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
     progress = progress or Silent()
     progress.stage("evaluate", total=len(labelled) * len(entries))
     results: dict[str, dict[str, dict[str, Any]]] = {}
-    with writing(out), ExitStack() as stack:
-        out.mkdir(parents=True, exist_ok=True)
-        runs = out / "runs" if keep_results else stack.enter_context(scratch(out / ".runs"))
+    with ExitStack() as stack:
+        if out is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="neardup-")))
+        else:
+            folder = Path(out)
+            stack.enter_context(writing(folder))
+            folder.mkdir(parents=True, exist_ok=True)
+        runs = folder / "runs" if keep_results else stack.enter_context(scratch(folder / ".runs"))
         for each in labelled:
             results[each.name] = {}
+            languages = languages_of(each)
             for contender in entries:
                 target = runs / each.name / contender.folder
-                results[each.name][contender.name] = measure(each, contender, target, workers)
+                measured = measure(each, contender, target, workers, languages)
+                results[each.name][contender.name] = measured
                 if not keep_results:
                     shutil.rmtree(target, ignore_errors=True)
                 progress.advance(1)
-        write_tables(out, results)
-        charts = draw_charts(out, results) if charts_possible() else []
-        write_page(out, results, charts)
-    return results
+        if out is not None:
+            write_tables(folder, results)
+            write_page(folder, results, draw_charts(folder, results) if charts_possible() else [])
+    return Evaluation(results)
 
 
 def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
@@ -165,9 +231,13 @@ def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
 
 
 def measure(
-    labelled: LabelledSet, contender: Contender, target: Path, workers: int | None = None
+    labelled: LabelledSet,
+    contender: Contender,
+    target: Path,
+    workers: int | None = None,
+    languages: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Scores, seconds and memory of one method on one set."""
+    """Scores, seconds and memory of one method on one set; by language if these are given."""
     target.parent.mkdir(parents=True, exist_ok=True)
     outcome = run_alone(labelled.pages, contender, target, workers)
     cost = {
@@ -179,6 +249,8 @@ def measure(
     clusters = clusters_of(outcome.result)
     check_labels(labelled, clusters)
     scores = score(labelled.truth, clusters)
+    if languages:
+        scores["by_language"] = by_language(labelled.truth, clusters, languages)
     moved = curve(outcome.result, labelled.truth)
     if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
         scores["duplicate_from"] = labelled.truth.duplicate_from
@@ -205,9 +277,9 @@ def write_tables(out: Path, results: Results) -> None:
 def _rows(results: Results) -> Iterator[dict[str, Any]]:
     for name, methods in results.items():
         for method, scores in methods.items():
-            low, high = scores.get("intervals", {}).get("f1", ("", ""))
-            row = {column: scores.get(column, "") for column in COLUMNS}
-            b_cubed = scores.get("b_cubed", {}).get("f1", "")
+            low, high = scores.get("intervals", {}).get("f1", (None, None))
+            row = {column: scores.get(column) for column in COLUMNS}
+            b_cubed = scores.get("b_cubed", {}).get("f1")
             rule = scores.get("rule_pairs") or {}
             yield {
                 **row,
@@ -215,13 +287,25 @@ def _rows(results: Results) -> Iterator[dict[str, Any]]:
                 "method": method,
                 "f1_low": low,
                 "f1_high": high,
-                **{f"rule_{name}": rule.get(name, "") for name in ("precision", "recall", "f1")},
+                **{f"rule_{name}": rule.get(name) for name in ("precision", "recall", "f1")},
                 "b_cubed_f1": b_cubed,
             }
 
 
-def write_page(out: Path, results: Results, charts: Sequence[Chart]) -> None:
-    """Write index.html: the tables and charts of each set, the best methods first."""
+def write_page(
+    out: Path, results: Results, charts: Sequence[Chart], *, alone: bool = False
+) -> None:
+    """Write index.html, one page with everything in it: all methods on all sets, then each set.
+
+    The best methods come first. With `alone` it links to no file beside it.
+    """
+    evaluation = Evaluation(results)
+    f1 = {(row["method"], row["set"]): row["f1"] for row in evaluation.scores()}
+    tables = [
+        Grid("F1 by set", f1, list(results)),
+        Grid.of("Recall by kind of change", evaluation.by_kind(), "kind", "recall"),
+        Grid.of("F1 by language", evaluation.by_language(), "language", "f1"),
+    ]
     sets = []
     for name, methods in results.items():
         order = sorted(methods.items(), key=lambda each: -each[1].get("f1", -1))
@@ -229,8 +313,48 @@ def write_page(out: Path, results: Results, charts: Sequence[Chart]) -> None:
             figure: sorted({kind for scores in methods.values() for kind in scores.get(figure, ())})
             for figure in ("recall_by_kind", "false_pairs_by_kind")
         }
-        sets.append({"name": name, "methods": order, "kinds": kinds})
-    write_html(out / "index.html", sets=sets, charts=charts)
+        spoken = sorted(
+            {tag for scores in methods.values() for tag in scores.get("by_language", ())}
+        )
+        sets.append({"name": name, "methods": order, "kinds": kinds, "languages": spoken})
+    pictures = {
+        chart.name: b64encode((out / f"{chart.name}.svg").read_bytes()).decode() for chart in charts
+    }
+    names = dict.fromkeys(row["method"] for row in evaluation.scores())
+    write_html(
+        out / "index.html",
+        sets=sets,
+        charts=charts,
+        pictures=pictures,
+        tables=[table for table in tables if table.columns],
+        methods=sorted(names, key=lambda name: -(tables[0].mean(name) or 0.0)),
+        alone=alone,
+    )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A figure of every method in several columns."""
+
+    title: str
+    cells: Mapping[tuple[str, str], float | None]  # by method and column
+    columns: Sequence[str]
+
+    @classmethod
+    def of(cls, title: str, records: list[dict[str, Any]], column: str, figure: str) -> Grid:
+        """The mean of the figure over the sets that have the column."""
+        values: dict[tuple[str, str], list[float]] = {}
+        for row in records:
+            if row[figure] is not None:
+                values.setdefault((row["method"], row[column]), []).append(row[figure])
+        means = {place: sum(each) / len(each) for place, each in values.items()}
+        return cls(title, means, sorted({name for _, name in means}))
+
+    def mean(self, method: str) -> float | None:
+        """The mean over the columns; None where a run failed or nothing was measured."""
+        values = [self.cells.get((method, column)) for column in self.columns]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def write_html(file: Path, **values: object) -> None:

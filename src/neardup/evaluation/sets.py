@@ -1,7 +1,7 @@
 """Labelled sets: a directory with pages and labels, as clusters or as pairs.
 
 Clusters: `truth.csv` with the columns id, article and, if known, kind. Pairs: `truth.csv` or
-`pairs.csv` with the columns a, b and label (duplicate or not) or grade (a number).
+`pairs.csv` with the columns a, b, label (duplicate or not) or grade (a number) and, if known, kind.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.pages import read
+from neardup.text.parse import parse
 
 LEFT_OUT = frozenset({"excerpt", "partial"})  # their relation is containment or overlap
 PAGES = (
@@ -48,6 +50,7 @@ class PairTruth:
     pairs: Sequence[tuple[str, str]]
     labels: Sequence[bool]
     duplicate_from: float | None = None  # the least grade of a duplicate, if graded
+    kinds: Sequence[str] = ()  # the kind of change of each pair; empty if unknown
 
 
 Truth = ClusterTruth | PairTruth
@@ -106,6 +109,16 @@ def check_labels(labelled: LabelledSet, pages: Collection[str]) -> None:
         )
 
 
+def languages_of(labelled: LabelledSet) -> dict[str, str]:
+    """The language of each page without its region (`en`, `zh`), or "unknown"."""
+    languages: dict[str, str] = {}
+    for batch in read([str(labelled.pages)]):
+        pages = parse(batch.pages)
+        tags = (tag.partition("-")[0] or "unknown" for tag in pages["language"].to_pylist())
+        languages.update(zip(pages["id"].to_pylist(), tags, strict=True))
+    return languages
+
+
 def _some(ids: Sequence[str]) -> str:
     """Three of some ids."""
     return ", ".join(map(repr, ids[:3])) + (" ..." if len(ids) > 3 else "")
@@ -128,12 +141,13 @@ def _pairs(path: Path, rows: list[dict[str, str]], duplicate_from: float | None)
     for number, pair in enumerate(pairs, 2):
         if not all(pair) or pair[0] == pair[1]:
             raise InputError(f"{path}, line {number}: {pair} is not a pair of two pages")
+    kinds = [row["kind"] or "" for row in rows] if "kind" in rows[0] else ()
     if "label" in rows[0]:
         labels = [_label(path, number, row["label"]) for number, row in enumerate(rows, 2)]
-        return PairTruth(pairs, labels)
+        return PairTruth(pairs, labels, kinds=kinds)
     grades = [_grade(path, number, row["grade"]) for number, row in enumerate(rows, 2)]
     least = max(grades) / 2 if duplicate_from is None else duplicate_from
-    return PairTruth(pairs, [grade >= least for grade in grades], least)
+    return PairTruth(pairs, [grade >= least for grade in grades], least, kinds)
 
 
 def _label(path: Path, number: int, text: str | None) -> bool:
