@@ -155,7 +155,7 @@ def test_from_the_list_to_a_cluster_to_a_pair(visit: Any) -> None:
     rows = page.locator("tbody tr")
     assert rows.count() == 4
     assert "kept" in rows.nth(0).inner_text()
-    assert "own text is shared" in rows.nth(2).inner_text()
+    assert "'s own text and" in rows.nth(2).inner_text()
     assert page.locator(".history li").count() >= 4
     rows.nth(1).get_by_label("as A").check()
     rows.nth(2).get_by_label("as B").check()

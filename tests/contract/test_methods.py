@@ -124,6 +124,16 @@ def test_verdicts_are_whole_and_symmetric(method: Method) -> None:
         assert json.loads(one["evidence"])["why"]
 
 
+@pytest.mark.parametrize("view", View)
+def test_every_line_has_a_weight(method: Method, view: View) -> None:
+    method = make_method(method.name, view=view)
+    pages = batch(long_html("harbour"), "", long_html("茶山"))
+    weights = method.line_weights(pages, survey_batch(method, pages))
+    assert [len(each) for each in weights] == [len(each) for each in pages["kinds"]]
+    assert all(0.0 <= weight <= 1.0 for weight in weights.flatten().to_pylist())
+    assert max(weights[0].as_py()) == 1.0
+
+
 def test_keys_point_into_the_batch(method: Method) -> None:
     found = features(method, batch(*(long_html(topic) for topic in TOPICS)))
     keys = method.keys(found)

@@ -151,7 +151,7 @@ def test_the_evidence_shows_what_is_shared_and_what_is_not() -> None:
     assert told["only_left"].startswith("Left ")
     assert told["only_right"].startswith("Right ")
     assert f"{told['left_share']:.0%}" in told["why"]
-    assert f"{told['required_similarity']:.0%} asked" in told["why"]
+    assert f"{told['required_similarity']:.0%} is required" in told["why"]
 
 
 def test_examples_are_whole_characters() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -117,13 +118,18 @@ def plain_why(pair: Pair) -> str:
         return f"too little own text to tell: {pair.amount:.0f} units"
     if pair.said is Relation.SAME:
         return "the own text is the same, token for token"
-    shared = f"{pair.left_share:.0%} and {pair.right_share:.0%} of the own text is shared"
+    shared = f"{pair.left_share:.0%} of A's own text and {pair.right_share:.0%} of B's is shared"
+    kind = "short pages" if pair.amount < 200 else "pages"
     of_whom = {
-        None: " of two pages on one host" if pair.same_host else "",
-        True: " of two pages with a title of their own",
-        False: " of two pages with two titles on one host",
-    }
-    asked = f"{pair.required:.0%} asked{of_whom[pair.same_title]}"
+        None: f" of {kind} on one host" if pair.same_host else "",
+        True: f" of {kind} with the same title on one host",
+        False: f" of {kind} with different titles on one host",
+    }[pair.same_title]
+    if not of_whom and kind == "short pages":
+        of_whom = " of short pages"
     if pair.said is Relation.NEAR:
-        return f"{shared}, {pair.similarity:.0%} together; {asked}"
-    return f"{shared}, {pair.similarity:.0%} together: less than the {asked}"
+        both = f"{pair.similarity:.0%} together; {pair.required:.0%} is required"
+    else:
+        similarity = math.floor(pair.similarity * 100)
+        both = f"{similarity}% together: less than the {math.ceil(pair.required * 100)}% required"
+    return f"{shared}, {both}{of_whom}"

@@ -15,7 +15,7 @@ import pytest
 from neardup import dedup, recluster
 from neardup.local.corpus import NO_PAGE
 from neardup.report.findings import ROOM, Room, pairs_of_clusters
-from neardup.report.listing import LONGEST_TEXT
+from neardup.report.marking import LONGEST_TEXT
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import sample_records, write_jsonl
 
@@ -72,7 +72,7 @@ def test_a_reclustered_result_has_a_report_without_texts(tmp_path: Path) -> None
     assert "of 7 pages repeat another page" in report
     assert "<dt>Similarity threshold</dt><dd><bdi>0.75</bdi></dd>" in report
     assert "the texts of 3 listed pairs" in report
-    assert [pair["rows"] for pair in data_of(report)["pairs"]] == [None] * 3
+    assert [pair["texts"] for pair in data_of(report)["pairs"]] == [None] * 3
 
 
 def test_the_summary_has_the_seconds_of_the_report(tmp_path: Path) -> None:
@@ -209,14 +209,14 @@ def test_texts_beyond_the_room_are_left_out_and_said_so(tmp_path: Path) -> None:
     pairs = [Judgement(0, 1), Judgement(0, 2)]
     run = handmade_run(tmp_path, pages(3, text="word " * 120), pairs, [range(3)])
     report = run.report(room)
-    assert [pair["rows"] is None for pair in data_of(report)["pairs"]] == [False, True]
+    assert [pair["texts"] is None for pair in data_of(report)["pairs"]] == [False, True]
     assert "the texts of 1 listed pair" in report
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
     text = "\n".join(f"line {number} of a long page" for number in range(2_000))
     report = handmade_run(tmp_path, pages(2, text=text), [Judgement(0, 1)], [[0, 1]]).report()
-    start, left_out, end = data_of(report)["pairs"][0]["rows"]
+    start, left_out, end = data_of(report)["pairs"][0]["texts"]["rows"]
     assert text.startswith(start)
     assert end in text
     assert len(start) + left_out + len(end) == LONGEST_TEXT
@@ -249,4 +249,4 @@ def test_cluster_sizes_are_counted_in_classes(tmp_path: Path) -> None:
 def test_a_page_of_an_earlier_run_has_no_text_to_show(tmp_path: Path) -> None:
     run = handmade_run(tmp_path, pages(2), [Judgement(0, 1)], [[0, 1]])
     run.outcome.corpus.parts[0].numbers[1] = NO_PAGE  # not among the pages read in this run
-    assert data_of(run.report())["pairs"][0]["rows"] is None
+    assert data_of(run.report())["pairs"][0]["texts"] is None

@@ -11,9 +11,18 @@ import typer
 from neardup.cli.options import AsJson, Assignments, Threshold, View, argument, option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyarrow import RecordBatch
+    from rich.text import Text
+
     from neardup.config import OptionInfo
     from neardup.methods.base import Method
     from neardup.model import Verdict
+    from neardup.report.marking import Cell
+
+FOLDED_WIDTH = 60  # characters of a text that does not count
+LONGEST_SHARED = 400  # characters of shared text in a row
 
 
 def compare(
@@ -24,18 +33,21 @@ def compare(
     view: View = None,
     threshold: Threshold = None,
     set_: Assignments = None,
+    texts: Annotated[bool, option("compare.texts")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Print the relation of page A to page B, and the evidence for it."""
-    from neardup.api import judge_pair, one_page  # noqa: PLC0415
+    from neardup.api import judge_parsed, one_page  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.methods.registry import BUILT_IN, make_method, method_class  # noqa: PLC0415
+    from neardup.pages.raw import raw_batch  # noqa: PLC0415
+    from neardup.text.parse import parse  # noqa: PLC0415
 
     options = read_assignments(set_ or [])
     if method == "all" and (options or threshold is not None):
         raise UsageError("--set and --threshold need one method: --method NAME")
-    pages = one_page(a), one_page(b)
+    pages = parse(raw_batch([one_page(a), one_page(b)]))
     verdicts: dict[str, Verdict] = {}
     for name in BUILT_IN if method == "all" else [method]:
         has_preset = method != "all" or bool(method_class(name).paper_preset)
@@ -46,12 +58,14 @@ def compare(
             view=view,
             threshold=threshold,
         )
-        verdicts[name] = judge_pair(chosen, *pages)
+        verdicts[name] = judge_parsed(chosen, pages)
     if as_json:
         data = [{"method": name, **asdict(verdict)} for name, verdict in verdicts.items()]
         typer.echo(json.dumps(data, ensure_ascii=False))
-    else:
-        _show_verdicts(verdicts)
+        return
+    _show_verdicts(verdicts)
+    if method != "all" and texts:
+        _show_texts(chosen, pages, verdicts[method].evidence)
 
 
 def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
@@ -66,6 +80,76 @@ def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
         number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
         table.add_row(name, verdict.relation, number, Text(verdict.evidence["why"]))
     Console().print(table)
+
+
+def _show_texts(method: Method, pages: RecordBatch, evidence: Mapping[str, Any]) -> None:
+    """Print the two texts side by side: what counts stands out, the rest is dimmed and folded."""
+    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    from neardup.index.contents import texts_with_weights  # noqa: PLC0415
+    from neardup.local.features import survey_batch  # noqa: PLC0415
+    from neardup.report.marking import Kind, PageText, mark_texts  # noqa: PLC0415
+
+    weighed = texts_with_weights(method, pages, survey_batch(method, pages))
+    marked = mark_texts(PageText.of(*weighed[0]), PageText.of(*weighed[1]))
+    console = Console(highlight=False)
+    plain = not console.is_terminal
+    table = Table(show_lines=True, expand=True, header_style="")
+    for side, share in enumerate((evidence.get("left_share"), evidence.get("right_share"))):
+        counting, characters = marked.counting[side], marked.characters[side]
+        shared = "" if share is None else f"{share:.0%} shared, "
+        heading = f"{'AB'[side]}: {shared}{counting:,} of {characters:,} characters count"
+        table.add_column(Text(heading), ratio=1)
+    for row in marked.rows:
+        if row.kind is Kind.GAP:
+            words = Text(f"… {row.omitted[0]:,} shared characters …", "green")
+            table.add_row(words, words)
+        elif row.kind is Kind.FOLDED:
+            table.add_row(
+                *(_folded(cell, more) for cell, more in zip(row.sides, row.omitted, strict=True))
+            )
+        else:
+            table.add_row(*(_marked(cell, plain=plain) for cell in row.sides))
+    console.print(table)
+    if not plain:
+        legend = Text("shared", "green").append("  only in A", "black on yellow")
+        legend.append("  only in B", "white on blue").append("  does not count", "dim")
+        console.print(legend)
+
+
+def _folded(cell: Cell, more: int) -> Text:
+    """The beginning of a text that does not count, on one line."""
+    from rich.text import Text  # noqa: PLC0415 - keeps --help quick
+
+    text = " · ".join("".join(text for _, text in cell).split("\n"))
+    length = sum(len(text) for _, text in cell) + more
+    if not length:
+        return Text("")
+    start = text[:FOLDED_WIDTH] + ("…" if len(text) > FOLDED_WIDTH or more else "")
+    return Text(f"({length:,} characters do not count: {start})", "dim")
+
+
+def _marked(cell: Cell, *, plain: bool) -> Text:
+    """Text that counts; without colours, [-...-] is only in A and {+...+} only in B."""
+    from rich.text import Text  # noqa: PLC0415 - keeps --help quick
+
+    from neardup.report.difference import Part  # noqa: PLC0415
+
+    marks = {Part.LEFT: ("[-", "-]"), Part.RIGHT: ("{+", "+}")}
+    styles = {Part.LEFT: "black on yellow", Part.RIGHT: "white on blue", Part.WRITTEN: "underline"}
+    shown = Text()
+    for part, text in cell:
+        words = text.rstrip("\n")
+        if len(words) > LONGEST_SHARED and part is Part.SHARED:
+            half = LONGEST_SHARED // 2
+            words = f"{words[:half]}\n… {len(words) - 2 * half:,} characters …\n{words[-half:]}"
+        before, after = marks.get(part, ("", "")) if plain else ("", "")
+        shown.append(f"{before}{words}{after}", styles.get(part, "green"))
+        shown.append(text[len(text.rstrip("\n")) :])
+    shown.rstrip()
+    return shown
 
 
 def methods(

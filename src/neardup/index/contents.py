@@ -11,6 +11,8 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from neardup.arrays import decompress
 from neardup.errors import UsageError
 from neardup.index.answers import (
@@ -26,7 +28,8 @@ from neardup.index.answers import (
     stored_answers,
 )
 from neardup.index.candidates import stored_features
-from neardup.methods.base import Method
+from neardup.index.sites import sites_of, survey_of_sites
+from neardup.methods.base import Method, SurveyResults
 from neardup.model import Cluster, Page, Relation, Verdict
 from neardup.schemas import PAGES
 from neardup.stores.records import ClusterRow, PageRow
@@ -72,6 +75,35 @@ def explain(method: Method, session: Session, a: str, b: str) -> Verdict:
     return Verdict(
         Relation(verdict["relation"]), verdict["similarity"], json.loads(verdict["evidence"])
     )
+
+
+def weighed_texts(
+    method: Method, session: Session, ids: Sequence[str]
+) -> list[tuple[str, list[float]]]:
+    """The texts of two stored pages, and what each line counts (`Method.line_weights`) as far as
+    their sites are known; nothing if texts are not kept."""
+    rows = named_pages(session, *ids)
+    numbers = [rows[each].number for each in ids]
+    packed = session.content("texts", numbers)
+    if len(packed) < len(set(numbers)):
+        return []
+    batch = decompress(PAGES, [packed[number] for number in numbers])
+    surveyed = SurveyResults()
+    if (counts := method.site_counts) is not None:
+        sites = sites_of(method, session, batch)
+        others = sorted(set(sites.siblings()) - set(numbers))
+        surveyed = SurveyResults(survey_of_sites(counts, session, sites, batch, others))
+    return texts_with_weights(method, batch, surveyed)
+
+
+def texts_with_weights(
+    method: Method, pages: pa.RecordBatch, surveyed: SurveyResults
+) -> list[tuple[str, list[float]]]:
+    """The texts of two pages that are compared, and what each line counts."""
+    host, *others = pages["host"].to_pylist()
+    same_host = bool(host) and all(other == host for other in others)
+    weights = method.line_weights(pages, surveyed, same_host=same_host)
+    return list(zip(pages["text"].to_pylist(), weights.to_pylist(), strict=True))
 
 
 def named_pages(session: Session, *ids: str) -> dict[str, PageRow]:

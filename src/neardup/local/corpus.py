@@ -193,13 +193,20 @@ class Corpus:
         Pages without text are left out.
         """
         texts: dict[int, str] = {}
+        for numbers, batch in self.read_pages([column], pages):
+            starts = pc.utf8_slice_codeunits(batch[column], 0, longest).to_pylist()
+            texts.update(zip(numbers.tolist(), starts, strict=True))
+        return texts
+
+    def read_pages(
+        self, columns: Sequence[str], pages: Numbers
+    ) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
+        """Columns of some pages, with the page numbers, part by part; pages without text are left
+        out."""
         for part in self.parts:
             rows = np.flatnonzero(np.isin(part.numbers, pages))
             if rows.size:
-                values = part.read([column])[column].take(pa.array(rows))
-                starts = pc.utf8_slice_codeunits(values, 0, longest).to_pylist()
-                texts.update(zip(part.numbers[rows].tolist(), starts, strict=True))
-        return texts
+                yield part.numbers[rows], part.read(columns).take(pa.array(rows))
 
 
 def read_group(group: Sequence[TextPart], columns: Sequence[str]) -> pa.RecordBatch:

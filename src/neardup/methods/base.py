@@ -31,13 +31,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, booleans, one_batch
+from neardup.arrays import FeatureRows, booleans, list_array, one_batch
 from neardup.errors import UsageError
 from neardup.methods import identical
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAGES, PAIRS, VERDICTS
 from neardup.text.sites import BlockCounts, SiteCounts, Survey
-from neardup.text.views import VIEW_COLUMNS, View, view_pages
+from neardup.text.views import VIEW_COLUMNS, View, view_lines, view_pages
 
 Numbers = NDArray[np.int64]
 PairFinder = Callable[[int, int], tuple[Numbers, Numbers]]
@@ -190,6 +190,23 @@ class Method(ABC):
     def viewed(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         """Pages with only the lines of the view."""
         return view_pages(pages, self.view, surveyed.sites)
+
+    def line_weights(
+        self,
+        pages: pa.RecordBatch,
+        surveyed: SurveyResults = NOTHING_SURVEYED,
+        *,
+        same_host: bool = False,
+    ) -> pa.ListArray:
+        """How much each line of pages as they were parsed counts, from 0 (left out) to 1.
+
+        For people who look at two pages; verdicts do without. `same_host`: next to a page of the
+        same host, which may make a difference.
+        """
+        lines = view_lines(pages, self.view, surveyed.sites)
+        weights = np.zeros(len(lines.every))
+        weights[lines.numbers] = 1.0
+        return list_array(weights, lines.offsets)
 
     def describe(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED

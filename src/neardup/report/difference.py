@@ -53,16 +53,21 @@ Row = list[Run]  # what stands side by side
 
 def difference(left: str, right: str) -> list[Row]:
     """Rows from top to bottom; joined, each side gives its text."""
+    return join_shared(line_rows(left, right))
+
+
+def line_rows(left: str, right: str) -> list[Row]:
+    """The same, with shared lines in a row each."""
     lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
     rows: list[Row] = []
-    for tag, here, there in _aligned(*(_folded(side) for side in lines)):
+    for tag, here, there in _aligned(*(folded_lines(side) for side in lines)):
         hunk = lines[0][here], lines[1][there]
         if tag == "equal":
             for both in zip(*hunk, strict=True):
                 rows.extend(_compare_tokens(*both))
         else:
             rows.extend(_compare_tokens("".join(hunk[0]), "".join(hunk[1])))
-    return _join_shared(rows)
+    return rows
 
 
 def _aligned(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, slice, slice]]:
@@ -90,7 +95,8 @@ def _one_hunk(hunk: Sequence[tuple[slice, slice]]) -> Iterator[tuple[str, slice,
         )
 
 
-def _folded(texts: Sequence[str]) -> list[str]:
+def folded_lines(texts: Sequence[str]) -> list[str]:
+    """Texts that differ only in how they are written become the same."""
     folded: list[str] = fold_batch(
         pa.array([text.strip() for text in texts], pa.string())
     ).to_pylist()
@@ -102,7 +108,7 @@ def _compare_tokens(left: str, right: str) -> list[Row]:
         return [[Run(Part.SHARED, left, right)]]
     tokens = _TOKEN.findall(left), _TOKEN.findall(right)
     runs: list[Run] = []
-    for tag, here, there in _aligned(*(_folded(side) for side in tokens)):
+    for tag, here, there in _aligned(*(folded_lines(side) for side in tokens)):
         if tag == "equal":
             runs.extend(map(_same_token, tokens[0][here], tokens[1][there]))
         else:
@@ -181,7 +187,7 @@ def _append(row: Row, run: Run) -> None:
     row.append(run)
 
 
-def _join_shared(rows: Iterable[Row]) -> list[Row]:
+def join_shared(rows: Iterable[Row]) -> list[Row]:
     """Rows that are the same on both sides become one."""
     joined: list[Row] = []
     for row in rows:

@@ -31,7 +31,8 @@ from neardup.report.findings import (
     similarity_counts,
     spread_over_hosts,
 )
-from neardup.report.listing import LONGEST_TEXT, RELATIONS, Listing, list_clusters, show_pairs
+from neardup.report.listing import RELATIONS, Listing, list_clusters, show_pairs
+from neardup.report.marking import LONGEST_TEXT
 from neardup.report.templates import ASSETS, STYLES, environment, number, plural
 
 FILE = "report.html"
@@ -52,7 +53,7 @@ def write_report(folder: Path, outcome: Outcome, room: Room = ROOM) -> None:
     similarities = similarity_counts(judged, decided)
     listing = list_clusters(corpus, outcome, hosts, room)
     sample = read_pairs(judged, decided, sampled_pairs(judged, outcome, decided, room))
-    pairs = show_pairs(corpus, sample, _places(listing, outcome), room)
+    pairs = show_pairs(judged, sample, hosts, _places(listing, outcome), room)
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
     document = (
@@ -154,7 +155,7 @@ def _omitted(counts: Mapping[str, int], listing: Listing, pairs: list[dict[str, 
     clusters = counts["clusters_with_duplicates"] - len(listing.count)
     members = sum(listing.size) - sum(listing.count)
     unlisted = counts["pairs"] + counts["rejected"] - len(pairs)
-    without_texts = sum(pair["rows"] is None for pair in pairs)
+    without_texts = sum(pair["texts"] is None for pair in pairs)
     omitted = [
         (alone, f"{plural(alone, 'page')} without a duplicate"),
         (clusters, f"the {plural(clusters, 'smallest cluster')}"),

@@ -34,6 +34,11 @@ class Hosts:
     names: list[str]
     of_page: NDArray[np.int64]
 
+    def same(self, page: int, other: int) -> bool:
+        """Whether two pages have the same host."""
+        host = self.of_page[page]
+        return bool(host == self.of_page[other] and self.names[host])
+
 
 def hosts_of(urls: pa.ChunkedArray) -> Hosts:
     """The host of each URL. Many URLs share few authorities: each is parsed once."""

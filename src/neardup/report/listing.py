@@ -7,19 +7,21 @@ The sampled pairs come with their evidence and their two texts side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
-from neardup.local.pipeline import Outcome
+from neardup.local.pipeline import Judged, Outcome
 from neardup.model import Relation
-from neardup.report.difference import Part, Row, difference
+from neardup.report.difference import Part
 from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
+from neardup.report.marking import Kind, Marked, MarkedRow, PageText, mark_texts
 from neardup.report.templates import (
     LONGEST_NAME,
     LONGEST_TITLE,
@@ -28,8 +30,7 @@ from neardup.report.templates import (
     visible,
 )
 
-LONGEST_TEXT = 12_000  # characters of each side that are compared
-LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
+LONGEST_PAGE = 200_000  # characters of a page that are looked at for the text that counts
 LONGEST_EVIDENCE = 1_500  # characters
 RELATIONS = [str(relation) for relation in Relation]
 WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
@@ -161,31 +162,50 @@ def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Rows]:
 
 
 def show_pairs(
-    corpus: Corpus, pairs: Iterable[Pair], places: Rows, room: Room
+    judged: Judged, pairs: Iterable[Pair], hosts: Hosts, places: Rows, room: Room
 ) -> list[dict[str, Any]]:
     """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 
     Texts go to the pairs closest to the opposite decision first, as long as there is room.
     """
     pairs = sorted(pairs, key=_doubtful_first)
-    pages = np.unique(np.array([(pair.left, pair.right) for pair in pairs], np.int64))
-    titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
-    texts = corpus.read_column("text", pages, LONGEST_TEXT)
-    notes = _page_notes(corpus, pages, titles, places)
+    sides = [(pair.left, pair.right, hosts.same(pair.left, pair.right)) for pair in pairs]
+    pages = np.unique(np.array([side[:2] for side in sides], np.int64))
+    titles = judged.corpus.read_column("title", pages, 4 * LONGEST_TITLE)
+    texts = _page_texts(judged, sides)
+    notes = _page_notes(judged.corpus, pages, titles, places)
     left = {
         Decision.JOINED: room.joined_text_bytes,
         Decision.RELATED: room.related_text_bytes,
         Decision.REJECTED: room.rejected_text_bytes,
     }
     shown = []
-    for pair in pairs:
-        rows = None
-        if left[pair.decision] > 0:
-            rows = _rows(texts.get(pair.left), texts.get(pair.right))
-            left[pair.decision] -= len(script_safe_json(rows).encode())
+    for pair, (one, other, same_host) in zip(pairs, sides, strict=True):
+        marked = None
+        both = texts.get((one, same_host)), texts.get((other, same_host))
+        if left[pair.decision] > 0 and both[0] is not None and both[1] is not None:
+            marked = _marked_data(mark_texts(both[0], both[1]))
+            left[pair.decision] -= len(script_safe_json(marked).encode())
         fits = left[pair.decision] >= 0
-        shown.append({**_pair_data(pair, notes), "rows": rows if fits else None})
+        shown.append({**_pair_data(pair, notes), "texts": marked if fits else None})
     return shown
+
+
+def _page_texts(
+    judged: Judged, sides: Sequence[tuple[int, int, bool]]
+) -> dict[tuple[int, bool], PageText]:
+    """The texts of the pages of some pairs, as the method weighs them; by page and by whether the
+    other page is of the same host."""
+    texts: dict[tuple[int, bool], PageText] = {}
+    for same_host in (False, True):
+        wanted = np.unique([side[:2] for side in sides if side[2] == same_host]).astype(np.int64)
+        for numbers, batch in judged.corpus.read_pages(judged.method.columns, wanted):
+            weights = judged.method.line_weights(batch, judged.surveys.results, same_host=same_host)
+            starts = pc.utf8_slice_codeunits(batch["text"], 0, LONGEST_PAGE).to_pylist()
+            for number, text, weighed in zip(numbers.tolist(), starts, weights, strict=True):
+                lines = weighed.values[: text.count("\n") + 1].to_pylist()
+                texts[number, same_host] = PageText.of(text, lines)
+    return texts
 
 
 def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
@@ -242,23 +262,27 @@ def _visible_data(data: Any) -> Any:
     return [_visible_data(value) for value in data] if isinstance(data, list) else data
 
 
-def _rows(left: str | None, right: str | None) -> list[Any] | None:
-    """The difference as plain data, or None where a text is not available."""
-    if left is None or right is None:
-        return None
-    rows = difference(visible(left), visible(right))
-    return [part for row in rows for part in _row_data(row)]
+def _marked_data(marked: Marked) -> dict[str, Any]:
+    """Two texts as plain data."""
+    return {
+        "rows": [_row_data(row) for row in marked.rows],
+        "counting": marked.counting,
+        "characters": marked.characters,
+        "cut": marked.is_cut,
+    }
 
 
-def _row_data(row: Row) -> list[Any]:
-    """A text that both sides share, the number of characters left out of it, or a list of runs."""
-    if len(row) > 1 or row[0].part is not Part.SHARED or row[0].left != row[0].right:
-        return [[_run_data(run.part, run.left, run.right) for run in row]]
-    text = row[0].left
-    if len(text) <= LONGEST_SHARED:
-        return [text]
-    half = LONGEST_SHARED // 2
-    return [text[:half], len(text) - 2 * half, text[-half:]]
+def _row_data(row: MarkedRow) -> Any:
+    """A text that both sides share, the number of characters left out of it, a list of runs, or an
+    object with what does not count on either side."""
+    match row.kind:
+        case Kind.SHARED:
+            return row.runs[0].left
+        case Kind.GAP:
+            return row.omitted[0]
+        case Kind.FOLDED:
+            return {"a": row.runs[0].left, "b": row.runs[1].right, "more": row.omitted}
+    return [_run_data(run.part, run.left, run.right) for run in row.runs]
 
 
 def _run_data(part: Part, left: str, right: str) -> list[Any]:

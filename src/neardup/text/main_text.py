@@ -52,6 +52,12 @@ def page_lines(pages: pa.RecordBatch) -> pa.ListArray:
     return list_array(*_split(pages))
 
 
+def every_line(pages: pa.RecordBatch) -> Lines:
+    """All lines of pages."""
+    lines, offsets = _split(pages)
+    return Lines(lines, offsets, np.arange(len(lines)))
+
+
 def main_lines(pages: pa.RecordBatch) -> Lines:
     """The main-text lines of pages."""
     lines, offsets = _split(pages)

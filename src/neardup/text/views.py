@@ -21,7 +21,7 @@ from enum import StrEnum
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.text.main_text import Lines, main_lines
+from neardup.text.main_text import Lines, every_line, main_lines
 from neardup.text.sites import Survey, own_lines
 
 LINE_COLUMNS = ("kinds", "regions", "link_shares")  # of `schemas.PAGES`: one value per line
@@ -38,12 +38,15 @@ class View(StrEnum):
 
 def view_pages(pages: pa.RecordBatch, view: View, survey: Survey | None) -> pa.RecordBatch:
     """Pages (`schemas.PAGES`) with only the lines of a view; `survey` is what sites repeat."""
+    return pages if view is View.WHOLE else _keep_lines(pages, view_lines(pages, view, survey))
+
+
+def view_lines(pages: pa.RecordBatch, view: View, survey: Survey | None) -> Lines:
+    """The lines of a view."""
     if view is View.WHOLE:
-        return pages
+        return every_line(pages)
     lines = main_lines(pages)
-    if view is View.OWN and survey is not None:
-        lines = own_lines(lines, pages, survey)
-    return _keep_lines(pages, lines)
+    return lines if view is View.MAIN or survey is None else own_lines(lines, pages, survey)
 
 
 def _keep_lines(pages: pa.RecordBatch, lines: Lines) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ Why, and what each constant is: docs/methods/own-text.md.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence_of, m
 from neardup.model import Relation
 from neardup.schemas import KEYS, RELATED, VERDICTS
 from neardup.text.sites import Layout, LineCounts, SiteCounts, Survey
-from neardup.text.views import View
+from neardup.text.views import View, view_lines
 
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
@@ -63,6 +64,20 @@ class OnSites(NamedTuple):
     few_pages: NDArray[np.float64]  # of its host
     pair_levels: NDArray[np.float64]  # the least own level beside another page of its host
     own_titles: NDArray[np.uint64]  # the title, if few pages of the host have it; 0 otherwise
+
+
+class Weighed(NamedTuple):
+    """The lines of some pages, cut to tokens and weighed."""
+
+    page: Layout
+    tokens: NDArray[np.uint64]
+    piece_tokens: NDArray[np.int64]  # the first token of each sentence
+    line_pieces: NDArray[np.int64]  # the first sentence of each line
+    units: NDArray[np.int64]
+    dense: NDArray[np.bool_]  # lines of scripts without spaces
+    kept: NDArray[np.float64]  # the weight of each line; 0 if it is left out
+    on_host: NDArray[np.float64]  # its weight next to a page of the same host
+    own_titles: NDArray[np.uint64]
 
 
 class OwnText(Method):
@@ -123,11 +138,52 @@ class OwnText(Method):
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
         o = self.options
+        weighed = self._weigh(pages, surveyed)
+        page, tokens, piece_tokens, line_pieces = weighed[:4]
+        units, dense, kept, on_host, own_titles = weighed[4:]
+        line_tokens = piece_tokens[line_pieces]
+        counts = np.diff(line_tokens)
+        shingles, shingle_places, texts = own_shingles.own_shingles(
+            tokens, line_tokens, page.documents, kept, dense, o.shingle
+        )
+        sentences, sentence_places = own_shingles.heaviest_sentences(
+            tokens, piece_tokens, line_pieces, page.documents, kept, dense, o.sentences, o.shingle
+        )
+        runs = np.flatnonzero(kept)
+        runs_before = offsets_of(kept > 0.0)  # each line
+        run_places = runs_before[page.documents]
+        unit = np.where(dense[runs], 1, 2)
+        mass, amount = own_text.own_masses(kept, units, page.documents)
+        host_mass, _ = own_text.own_masses(on_host, units, page.documents)
+        samples, sample_places, sample_texts = _samples(page, kept * units, runs_before)
+        return pa.record_batch(
+            [
+                page.hosts,
+                page.titles,
+                own_titles,
+                texts,
+                mass,
+                host_mass,
+                amount,
+                list_array(shingles, shingle_places),
+                list_array(counts[runs].astype(np.uint32), run_places),
+                list_array(unit.astype(np.uint8), run_places),
+                list_array((kept[runs] * unit).astype(np.float32), run_places),
+                list_array((on_host[runs] * unit).astype(np.float32), run_places),
+                list_array(sentences, sentence_places),
+                list_array(samples, sample_places),
+                list_array(sample_texts, sample_places),
+            ],
+            schema=self.feature_schema,
+        )
+
+    def _weigh(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> Weighed:
+        """The tokens of pages, and the weight of each line."""
+        o = self.options
         page = Layout.of(pages)
         pieces, line_pieces = text_lines.sentence_offsets(page.bits.ends, page.starts)
         tokens, piece_tokens = folded_token_hashes(page.data, pieces, page.bits)
-        line_tokens = piece_tokens[line_pieces]
-        counts = np.diff(line_tokens)
+        counts = np.diff(piece_tokens[line_pieces])
         dense = text_lines.dense_lines(page.bits.unspaced, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
         prose = own_text.told_shares(page.menus, page.link_shares, o.link)
@@ -149,39 +205,35 @@ class OwnText(Method):
             o.own_share,
             o.faint,
         )
-        shingles, shingle_places, texts = own_shingles.own_shingles(
-            tokens, line_tokens, page.documents, kept, dense, o.shingle
+        return Weighed(
+            page,
+            tokens,
+            piece_tokens,
+            line_pieces,
+            units,
+            dense,
+            kept,
+            on_host,
+            known.own_titles,
         )
-        sentences, sentence_places = own_shingles.heaviest_sentences(
-            tokens, piece_tokens, line_pieces, page.documents, kept, dense, o.sentences, o.shingle
-        )
-        runs = np.flatnonzero(kept)
-        runs_before = offsets_of(kept > 0.0)  # each line
-        run_places = runs_before[page.documents]
-        unit = np.where(dense[runs], 1, 2)
-        mass, amount = own_text.own_masses(kept, units, page.documents)
-        host_mass, _ = own_text.own_masses(on_host, units, page.documents)
-        samples, sample_places, sample_texts = _samples(page, kept * units, runs_before)
-        return pa.record_batch(
-            [
-                page.hosts,
-                page.titles,
-                known.own_titles,
-                texts,
-                mass,
-                host_mass,
-                amount,
-                list_array(shingles, shingle_places),
-                list_array(counts[runs].astype(np.uint32), run_places),
-                list_array(unit.astype(np.uint8), run_places),
-                list_array((kept[runs] * unit).astype(np.float32), run_places),
-                list_array((on_host[runs] * unit).astype(np.float32), run_places),
-                list_array(sentences, sentence_places),
-                list_array(samples, sample_places),
-                list_array(sample_texts, sample_places),
-            ],
-            schema=self.feature_schema,
-        )
+
+    def line_weights(
+        self,
+        pages: pa.RecordBatch,
+        surveyed: SurveyResults = NOTHING_SURVEYED,
+        *,
+        same_host: bool = False,
+    ) -> pa.ListArray:
+        weighed = self._weigh(self.viewed(pages, surveyed), surveyed)
+        weights = weighed.on_host if same_host else weighed.kept
+        for first, end in pairwise(weighed.page.documents.tolist()):
+            if (heaviest := weights[first:end].max(initial=0.0)) > 0.0:
+                weights[first:end] /= heaviest
+        view = View.WHOLE if self.view is View.OWN else self.view  # `own` leaves no line out
+        lines = view_lines(pages, view, None)
+        every = np.zeros(len(lines.every))
+        every[lines.numbers] = weights
+        return list_array(every, lines.offsets)
 
     def _on_sites(self, page: Layout, survey: Survey | None) -> OnSites:
         """What the survey says of the lines and titles of some pages.

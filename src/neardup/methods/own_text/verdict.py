@@ -185,14 +185,16 @@ def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
 SHARES = pa.array([repr(number / 10_000) for number in range(10_001)])
 PERCENTS = pa.array([f"{number}%" for number in range(101)])
 TITLES = pa.array(["", "", ',"same_title":true', ',"same_title":false'])
-ASKED_OF = pa.array(
-    [
-        "",
-        " of two pages on one host",
-        " of two pages with a title of their own",
-        " of two pages with two titles on one host",
-    ]
-)
+# Why so much is required: pages of two hosts, of one host, with one title there, with two titles.
+REQUIRED_OF = [
+    "",
+    " of pages on one host",
+    " of pages with the same title on one host",
+    " of pages with different titles on one host",
+]
+REQUIRED_OF_SHORT = [words.replace("pages", "short pages") for words in REQUIRED_OF]
+REQUIRED_OF_SHORT[0] = " of short pages"
+SHORT = 200.0  # units: a hundred words, of which a few points more are required
 ROUNDING = 1e-6  # how near to half-way between two numbers rounding is left to the interpreter
 
 
@@ -233,17 +235,24 @@ def _why(said: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
         said == RELATIONS.index(relation)
         for relation in (Relation.NEAR, Relation.SAME, Relation.UNDECIDED)
     )
+    short = pa.array(pairs.amount < SHORT)
+    required_of = pc.if_else(
+        short, _chosen(pa.array(REQUIRED_OF_SHORT), pairs), _chosen(pa.array(REQUIRED_OF), pairs)
+    )
+    # Rounded so that the numbers never contradict the verdict: 75% is less than the 76% required.
+    similarity = np.where(near, np.rint(pairs.similarity * 100), np.floor(pairs.similarity * 100))
+    required = np.where(near, np.rint(pairs.required * 100), np.ceil(pairs.required * 100))
     why = _joined(
         _percent(pairs.left_share),
-        " and ",
+        " of A's own text and ",
         _percent(pairs.right_share),
-        " of the own text is shared, ",
-        _percent(pairs.similarity),
+        " of B's is shared, ",
+        PERCENTS.take(pa.array(similarity.astype(np.int64))),
         " together",
         _either("; ", ": less than the ", near),
-        _percent(pairs.required),
-        " asked",
-        _chosen(ASKED_OF, pairs),
+        PERCENTS.take(pa.array(required.astype(np.int64))),
+        _either(" is required", " required", near),
+        required_of,
     )
     why = pc.if_else(pa.array(same), "the own text is the same, token for token", why)
     if not undecided.any():

@@ -118,26 +118,26 @@ const pairs = (() => {
   }
 
   function drawTexts(pair) {
-    if (pair.rows === null) {
+    if (pair.texts === null) {
       return [element("p", { class: "empty" }, "These texts are not in this file: it holds a "
         + "limited number of texts, and none from earlier runs.")];
     }
     const box = element("input", { type: "checkbox", id: "only-differences" });
     const texts = element("div", { class: "texts", role: "group", "aria-label": "The two texts" },
-      ...pair.rows.map(drawRow));
+      ...pair.texts.rows.map(drawRow));
     box.addEventListener("change", () => texts.classList.toggle("only-differences", box.checked));
-    const cut = [pair.a, pair.b].some((page) => page.characters > CUT_AT);
     return [
       element("h2", { class: "texts-heading" }, "The two texts"),
-      drawMap(pair.rows),
+      drawMap(pair),
       element("div", { class: "legend" },
         element("span", {}, element("span", { class: "sample" }, "shared")),
         element("span", {}, element("del", {}, "only in A")), element("span", {}, element("ins", {}, "only in B")),
         element("span", {}, element("u", {}, "written differently")),
+        element("span", { class: "sample-folded" }, "does not count"),
         element("label", {}, box, "Only the differences")),
       texts,
-      cut ? element("p", { class: "note" }, `Only the first ${number(CUT_AT)} characters of each `
-        + "text are compared here; the verdict is based on the full texts.") : null,
+      pair.texts.cut ? element("p", { class: "note" }, `Only the first ${number(CUT_AT)} characters that `
+        + "count are compared here; the verdict is based on the full texts.") : null,
     ];
   }
 
@@ -148,11 +148,22 @@ const pairs = (() => {
       return element("div", { class: "row gap" }, element("p", {},
         `${plural(row, "shared character")} omitted`));
     }
+    if (typeof row === "object" && !Array.isArray(row)) return drawFolded(row);
     const runs = typeof row === "string" ? [[SHARED, row]] : row;
     const only = (...kinds) => runs.every(([part]) => kinds.includes(part));
     const kind = only(SHARED) ? "row agrees shared" : only(SHARED, WRITTEN) ? "row agrees" : "row";
     return element("div", { class: kind },
       drawSide(runs, "A", LEFT, "del"), drawSide(runs, "B", RIGHT, "ins"));
+  }
+
+  // Text that does not count; it is there for whoever wants to see it.
+  function drawFolded({ a, b, more }) {
+    const cell = (side, text, hidden) => element("div", { class: `cell side-${side}`, dir: "auto" },
+      text, hidden ? ` … ${plural(hidden, "more character")}` : null);
+    return element("details", { class: "folded" },
+      element("summary", {}, "Does not count: ",
+        `${plural(a.length + more[0], "character")} of A, ${number(b.length + more[1])} of B`),
+      element("div", { class: "row" }, cell("a", a, more[0]), cell("b", b, more[1])));
   }
 
   function drawSide(runs, side, own, name) {
@@ -163,27 +174,36 @@ const pairs = (() => {
         : element(run[0] === WRITTEN ? "u" : name, {}, text(run)))));
   }
 
-  // A map of the shared and the differing parts of each text.
-  function drawMap(rows) {
-    return element("div", { class: "map", "aria-hidden": "true" }, ...[["A", LEFT], ["B", RIGHT]].map(
-      ([side, own]) => {
-        const parts = rows.flatMap((row) => (typeof row === "number" ? [[SHARED, row]]
-          : typeof row === "string" ? [[SHARED, row.length]]
-            : row.filter(([part]) => part === own || part === SHARED || part === WRITTEN)
-              .map(([part, left, right]) => [part, (side === "B" ? right ?? left : left).length])));
-        const total = parts.reduce((sum, [, length]) => sum + length, 0) || 1;
-        let at = 0;
-        const rects = parts.map(([part, length]) => {
-          const rect = drawing("rect", {
-            class: part === own ? "own" : "shared", x: `${(100 * at) / total}%`,
-            width: `${(100 * length) / total}%`, height: "100%",
-          });
-          at += length;
-          return rect;
+  // Each text from start to end in one bar: what counts, shared or not, and what does not.
+  function drawMap({ texts, evidence }) {
+    return element("div", { class: "map" }, ...[["A", LEFT, 0, evidence.left_share],
+      ["B", RIGHT, 1, evidence.right_share]].map(([side, own, at, share]) => {
+      const parts = texts.rows.flatMap((row) => barParts(row, side, own, at));
+      const total = parts.reduce((sum, [, length]) => sum + length, 0) || 1;
+      let from = 0;
+      const rects = parts.map(([kind, length]) => {
+        const rect = drawing("rect", {
+          class: kind, x: `${(100 * from) / total}%`, width: `${(100 * length) / total}%`, height: "100%",
         });
-        return element("div", { class: `side-${side.toLowerCase()}` }, element("span", {}, side),
-          drawing("svg", { focusable: "false" }, ...rects));
-      }));
+        from += length;
+        return rect;
+      });
+      return element("div", { class: `side-${side.toLowerCase()}` },
+        element("span", { class: "side" }, side),
+        drawing("svg", { focusable: "false", "aria-hidden": "true" }, ...rects),
+        element("p", { class: "note" }, share === undefined ? null
+          : element("b", {}, `${Math.round(100 * share)}% shared`), share === undefined ? null : " · ",
+        `${number(texts.counting[at])} of ${plural(texts.characters[at], "character")} count`));
+    }));
+  }
+
+  function barParts(row, side, own, at) {
+    if (typeof row === "number") return [["shared", row]];
+    if (typeof row === "string") return [["shared", row.length]];
+    if (!Array.isArray(row)) return [["left-out", row[side.toLowerCase()].length + row.more[at]]];
+    return row.filter(([part]) => part === own || part === SHARED || part === WRITTEN)
+      .map(([part, left, right]) => [part === own ? "own" : "shared",
+        (side === "B" ? right ?? left : left).length]);
   }
 
   return {

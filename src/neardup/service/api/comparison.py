@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+import pyarrow as pa
 from fastapi import APIRouter
 
 from neardup.api import judge_parsed
 from neardup.errors import UsageError
 from neardup.index import Feedback, Index
-from neardup.index.contents import word_on
+from neardup.index.contents import texts_with_weights, weighed_texts, word_on
 from neardup.index.intake import take_in
+from neardup.local.features import survey_batch
 from neardup.methods.base import Method
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import Page, RawPage, Verdict
+from neardup.report.marking import PageText
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import Compared, CompareIn, PageIn, VerdictOut, page_from, plain_id
 from neardup.service.service import Running, Service, for_readers
@@ -59,8 +62,7 @@ class Comparison:
 
     verdicts: dict[str, Verdict]  # by method
     feedback: Feedback | None  # a person's decision, which overrides them
-    titles: tuple[str, str]
-    texts: tuple[str, str]
+    texts: tuple[PageText, PageText]  # as the method of the index sees them
 
 
 def compare(
@@ -85,8 +87,23 @@ def compare(
     own = index.method.name
     if own in verdicts and isinstance(a, str) and isinstance(b, str) and not options:
         verdicts[own] = index.explain(a, b)
-    titles, texts = (tuple(batch[name].to_pylist()) for name in ("title", "text"))
-    return Comparison(verdicts, feedback, titles, texts)
+    return Comparison(verdicts, feedback, _page_texts(index, a, b, batch))
+
+
+def _page_texts(index: Index, a: Side, b: Side, pages: pa.RecordBatch) -> tuple[PageText, PageText]:
+    """Of stored pages with what is known of their sites; otherwise as if there were no others."""
+    if isinstance(a, str) and isinstance(b, str):
+        stored = stored_texts(index, a, b)
+        if stored is not None:
+            return stored
+    weighed = texts_with_weights(index.method, pages, survey_batch(index.method, pages))
+    return PageText.of(*weighed[0]), PageText.of(*weighed[1])
+
+
+def stored_texts(index: Index, a: str, b: str) -> tuple[PageText, PageText] | None:
+    """The texts of two stored pages as the method of the index sees them, if they are kept."""
+    found = index.store.read(lambda session: weighed_texts(index.method, session, [a, b]))
+    return (PageText.of(*found[0]), PageText.of(*found[1])) if found else None
 
 
 def _methods(name: str, preset: str, options: Mapping[str, object] | None) -> list[Method]:

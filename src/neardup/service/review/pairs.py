@@ -6,7 +6,7 @@ they share and where they differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -19,11 +19,10 @@ from neardup.index.contents import word_on
 from neardup.model import RawPage, Source, Verdict
 from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
-from neardup.report.difference import Part, Row, difference
-from neardup.report.listing import LONGEST_SHARED, LONGEST_TEXT
+from neardup.report.marking import Marked, mark_texts
 from neardup.report.templates import shortened, visible
 from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
-from neardup.service.api.comparison import ALL, Comparison, Side, compare
+from neardup.service.api.comparison import ALL, Comparison, Side, compare, stored_texts
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import BODY, LONGEST_ID, plain_id
 from neardup.service.review.rendering import pair_path, render
@@ -42,7 +41,7 @@ class PairView:
     b: StoredPage
     verdict: Verdict
     feedback: Feedback | None
-    texts: SideBySide | None
+    texts: Marked | None
     all_verdicts: dict[str, Verdict]
 
 
@@ -73,15 +72,14 @@ def _pair(index: Index, a: str, b: str, with_all: bool) -> PairView:
     pages = index.page(a), index.page(b)
     if pages[0] is None or pages[1] is None:
         raise not_found("both pages must be in the index")
-    left, right = index.text(a), index.text(b)
-    has_texts = left is not None and right is not None
+    texts = stored_texts(index, a, b)
     return PairView(
         pages[0],
         pages[1],
         index.explain(a, b),
         word_on(index.store, a, b),
-        side_by_side(left.text, right.text) if left and right else None,
-        compare(index, a, b, ALL).verdicts if with_all and has_texts else {},
+        mark_texts(*texts) if texts else None,
+        compare(index, a, b, ALL).verdicts if with_all and texts else {},
     )
 
 
@@ -112,72 +110,14 @@ def _text(value: Any, translate: Callable[..., str]) -> str:
     return str(value)
 
 
-# Texts side by side
-
-Cell = list[tuple[str, str]]  # the element that marks a run, and its text
-_LEFT = {Part.SHARED: "", Part.WRITTEN: "u", Part.LEFT: "del"}
-_RIGHT = {Part.SHARED: "", Part.WRITTEN: "u", Part.RIGHT: "ins"}
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of the two columns, or with `omitted` the number of characters not shown."""
-
-    kind: str
-    left: Cell
-    right: Cell
-    omitted: int = 0
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """The two texts; `is_cut` when they are longer than what is compared here."""
-
-    lines: list[Line]
-    is_cut: bool
-    longest: int = LONGEST_TEXT
-
-
-def side_by_side(left: str, right: str) -> SideBySide:
-    """The difference between the beginnings of two texts."""
-    rows = difference(visible(left[:LONGEST_TEXT]), visible(right[:LONGEST_TEXT]))
-    lines = [line for row in rows for line in _lines(row)]
-    return SideBySide(lines, max(len(left), len(right)) > LONGEST_TEXT)
-
-
-def _lines(row: Row) -> Iterator[Line]:
-    parts = {run.part for run in row}
-    if parts == {Part.SHARED} and len(row) == 1 and row[0].left == row[0].right:
-        yield from _shared_lines(row[0].left)
-        return
-    kind = "agrees" if parts <= {Part.SHARED, Part.WRITTEN} else ""
-    left = [(_LEFT[run.part], run.left) for run in row if run.part in _LEFT]
-    right = [(_RIGHT[run.part], run.right) for run in row if run.part in _RIGHT]
-    yield Line(kind, left, right)
-
-
-def _shared_lines(text: str) -> Iterator[Line]:
-    """A shared stretch; of a long one its start and end."""
-    if len(text) <= LONGEST_SHARED:
-        yield _shared_line(text)
-        return
-    half = LONGEST_SHARED // 2
-    yield _shared_line(text[:half])
-    yield Line("gap", [], [], len(text) - 2 * half)
-    yield _shared_line(text[-half:])
-
-
-def _shared_line(text: str) -> Line:
-    return Line("agrees shared", [("", text)], [("", text)])
-
-
 # The form for any two pages
 
 
 @dataclass(frozen=True)
 class ComparisonView:
     comparison: Comparison
-    texts: SideBySide
+    texts: Marked
+    evidence: Mapping[str, Any]  # of the method of the index
 
 
 @router.get("/compare")
@@ -212,7 +152,9 @@ async def compare_pages(visit: ReadingVisit) -> Response:
 
 def _compare(index: Index, a: Side, b: Side) -> ComparisonView:
     comparison = compare(index, a, b, ALL)
-    return ComparisonView(comparison, side_by_side(*comparison.texts))
+    verdict = comparison.verdicts.get(index.method.name)
+    evidence = verdict.evidence if verdict else {}
+    return ComparisonView(comparison, mark_texts(*comparison.texts), evidence)
 
 
 async def _side(visit: Visit, form: FormData, name: str) -> Side:
