@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -30,6 +31,7 @@ from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, read_tokens
 
 ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` puts the settings for its workers
+SWITCH = 0.001  # seconds a thread may hold the interpreter while the event loop waits for it
 ABOUT = """Find out whether a page is new or a duplicate, and of what. Pages are sent with their
 content; the service never fetches a URL. Adding a page again changes nothing. Errors are
 `application/problem+json` (RFC 9457); after a 503, retry after the time in `Retry-After`."""
@@ -38,6 +40,7 @@ content; the service never fetches a URL. Adding a page again changes nothing. E
 def from_environment() -> FastAPI:
     """The application of a worker process."""
     settings = Settings.from_json(os.environ[ENVIRONMENT])
+    sys.setswitchinterval(SWITCH)
     return create_app(settings, read_tokens(settings.token_file, os.environ))
 
 

@@ -12,22 +12,22 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-import uuid
 import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from random import getrandbits
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.service.logs import LOG, Metrics
 from neardup.service.problems import Problem, busy, problem_response
-from neardup.service.service import demand
+from neardup.service.service import ACCESS, demand
 from neardup.service.settings import Settings
 from neardup.service.tokens import SESSION, Access, Tokens
 
@@ -54,6 +54,10 @@ SAFE_HEADERS = {
     "X-DNS-Prefetch-Control": "off",
     "X-Robots-Tag": "noindex, nofollow",
 }
+SAFE = [
+    (name.lower().encode(), value.encode())
+    for name, value in {**SAFE_HEADERS, "Cache-Control": "no-store"}.items()
+]
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DRAINED_BYTES, DRAINED_SECONDS = 8_000_000, 2.0
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -121,7 +125,7 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         sent = headers.get("x-request-id", "")
-        self.id = sent if REQUEST_ID.fullmatch(sent) else uuid.uuid4().hex
+        self.id = sent if REQUEST_ID.fullmatch(sent) else f"{getrandbits(128):032x}"
         scope["request_id"] = self.id
         self.started = time.perf_counter()
         self.status = self.bytes_in = self.bytes_out = 0
@@ -142,11 +146,10 @@ class Exchange:
         if message["type"] == "http.response.start":
             await self._drain()
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-ID"] = self.id
-            for name, value in SAFE_HEADERS.items():
-                headers.setdefault(name, value)
-            headers.setdefault("Cache-Control", "no-store")
+            headers = message.setdefault("headers", [])
+            own = {name for name, _ in headers}
+            headers += [each for each in SAFE if each[0] not in own]
+            headers.append((b"x-request-id", self.id.encode()))
         self.bytes_out += len(message.get("body", b""))
         await self._send(message)
 
@@ -269,9 +272,9 @@ class Bounds:
         request = Request(scope)
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else None
+        scope[ACCESS] = self._tokens.access(bearer)
         session = request.cookies.get(SESSION)
-        accesses = self._tokens.access(bearer), self._tokens.session_access(session)
-        return max(accesses) is Access.NONE
+        return max(scope[ACCESS], self._tokens.session_access(session)) is Access.NONE
 
 
 class Body:

@@ -28,6 +28,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 SOON = 2.0  # seconds
+ACCESS = "neardup.access"  # in a request's scope: what its token allows
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ _BEARER = HTTPBearer(auto_error=False, description="a token, if the service requ
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 
 
-async def access(service: Running, credentials: Credentials) -> Access:
-    """What the token of this request allows."""
-    return service.tokens.access(credentials.credentials if credentials else None)
+async def access(request: Request, _: Credentials) -> Access:
+    """What the token of this request allows; `middleware.Bounds` has looked it up."""
+    return cast(Access, request.scope[ACCESS])
 
 
 def demand(caller: Access, needed: Access) -> None:

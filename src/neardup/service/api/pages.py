@@ -7,13 +7,13 @@ from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
 from neardup.pages.fields import parse_time
-from neardup.pages.limits import URL_LENGTH
-from neardup.service.problems import Problem, not_found, problem_responses
+from neardup.pages.limits import URL_LENGTH, Limits
+from neardup.service.problems import Problem, invalid_input, not_found, problem_responses
 from neardup.service.records import (
     BODY,
     LONGEST_ID,
@@ -27,12 +27,13 @@ from neardup.service.records import (
     plain_id,
 )
 from neardup.service.service import (
-    CallerAccess,
+    ACCESS,
     Running,
     Service,
     demand,
     for_readers,
     for_writers,
+    service_of,
 )
 from neardup.service.tokens import Access
 
@@ -43,17 +44,36 @@ LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 PageId = Annotated[
     str, Path(description="percent-encoded, including slashes", min_length=1, max_length=LONGEST_ID)
 ]
+SMALL = 64 * 1024  # bytes of JSON that the event loop reads itself: a thread would take longer
 _LINES_SCHEMA = {"type": "string", "description": "one page per line, each as in application/json"}
-_REQUEST_BODY: dict[str, Any] = {
+_RAW_SCHEMA = {"type": "string", "description": "needs ?url= or ?id="}
+
+
+class AddQuery(BaseModel):
+    """The parameters of a request that adds pages."""
+
+    url: str = Field("", description="of a raw page", max_length=URL_LENGTH)
+    id: str = Field("", description="of a raw page", max_length=LONGEST_ID)
+    time: str | None = Field(None, description="of a raw page, ISO 8601")
+    dry_run: bool = Field(False, description="store nothing; read access is enough")
+
+
+NO_QUERY = AddQuery()  # type: ignore[call-arg]
+_REQUEST: dict[str, Any] = {
+    "security": [{"HTTPBearer": []}],
+    "parameters": [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in AddQuery.model_json_schema()["properties"].items()
+    ],
     "requestBody": {
         "required": True,
         "content": {
             "application/json": {"schema": PageIn.model_json_schema()},
-            "text/html": {"schema": {"type": "string", "description": "needs ?url= or ?id="}},
-            "text/plain": {"schema": {"type": "string", "description": "needs ?url= or ?id="}},
+            "text/html": {"schema": _RAW_SCHEMA},
+            "text/plain": {"schema": _RAW_SCHEMA},
             LINES[0]: {"schema": _LINES_SCHEMA},
         },
-    }
+    },
 }
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -64,40 +84,45 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", response_model=Answer, responses=_ANSWERS, openapi_extra=_REQUEST_BODY)
-async def add(
-    request: Request,
-    service: Running,
-    caller: CallerAccess,
-    url: Annotated[str, Query(description="of a raw page", max_length=URL_LENGTH)] = "",
-    id: Annotated[str, Query(description="of a raw page", max_length=LONGEST_ID)] = "",  # noqa: A002
-    time: Annotated[str | None, Query(description="of a raw page, ISO 8601")] = None,
-    dry_run: Annotated[bool, Query(description="store nothing; read access is enough")] = False,
-) -> Response:
+@router.post("", response_model=Answer, responses=_ANSWERS, openapi_extra=_REQUEST)
+async def add(request: Request) -> Response:
     """Add one page or many, and report whether each is new or a duplicate, and of what.
 
     A page with a known id is the same page: with the same content nothing changes, with new content
     it replaces the earlier version. Once the answer arrives, the page is stored.
     """
-    demand(caller, Access.READ if dry_run else Access.WRITE)
+    service, query = service_of(request), _query(request)
+    demand(request.scope[ACCESS], Access.READ if query.dry_run else Access.WRITE)
     kind, charset = _content_type(request)
+    body, limits = await request.body(), service.settings.limits
     if kind in LINES:
-        most, limits = service.settings.batch_pages, service.settings.limits
-        lines = await service.workers.parse(pages_from_lines, await request.body(), limits, most)
-        return await _answer_lines(service, lines, dry_run)
+        most = service.settings.batch_pages
+        lines = await service.workers.parse(pages_from_lines, body, limits, most)
+        return await _answer_lines(service, lines, query.dry_run)
     if kind in ("text/html", "text/plain"):
-        body = await request.body()
-        page = _raw_page(service, body, kind == "text/html", charset, id, url, time)
+        page = _raw_page(service, body, kind == "text/html", charset, query)
     elif kind in ("application/json", ""):
-        sent = await service.workers.parse(_read_page, await request.body())
-        page = page_from(sent, service.settings.limits)
+        if len(body) <= SMALL:
+            page = _read_page(body, limits)
+        else:
+            page = await service.workers.parse(_read_page, body, limits)
     else:
         detail = f"send application/json, text/html, text/plain or {LINES[0]}"
         raise Problem(415, "unknown-type", detail)
-    answers = await _answer(service, [page], dry_run)
+    answers = await _answer(service, [page], query.dry_run)
     if answers[0].refused:
         raise Problem(422, "refused", answers[0].refused)
     return Response(answer_line(answers[0]), media_type="application/json")
+
+
+def _query(request: Request) -> AddQuery:
+    """Crawlers send most requests here, without a query: FastAPI would take longer over it."""
+    if not request.url.query:
+        return NO_QUERY
+    try:
+        return AddQuery.model_validate(dict(request.query_params))
+    except ValidationError as error:
+        raise invalid_input("query", error) from None
 
 
 def _content_type(request: Request) -> tuple[str, str]:
@@ -106,27 +131,18 @@ def _content_type(request: Request) -> tuple[str, str]:
     return header.get_content_type(), header.get_content_charset("")
 
 
-def _read_page(body: bytes) -> PageIn:
+def _read_page(body: bytes, limits: Limits) -> RawPage:
     try:
-        return PageIn.model_validate_json(body)
+        sent = PageIn.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        if first["type"] == "json_invalid":
-            raise Problem(400, "bad-json", "the body is not JSON") from None
-        place = ".".join(["body", *map(str, first["loc"])])
-        raise Problem(422, "invalid", f"{place}: {first['msg']}") from None
+        raise invalid_input("body", error) from None
+    return page_from(sent, limits)
 
 
 def _raw_page(
-    service: Service,
-    body: bytes,
-    is_html: bool,
-    charset: str,
-    id_: str,
-    url: str,
-    time: str | None,
+    service: Service, body: bytes, is_html: bool, charset: str, query: AddQuery
 ) -> RawPage:
-    if not id_ and not url:
+    if not query.id and not query.url:
         raise Problem(422, "no-id", "a raw page needs ?url= or ?id=")
     if not body:
         raise Problem(422, "empty", "the content is empty")
@@ -134,8 +150,15 @@ def _raw_page(
         raise Problem(
             413, "too-large", f"at most {service.settings.limits.page_bytes:,} bytes per page"
         )
-    when = parse_time(time)
-    return RawPage(id_ or url, body, is_html, Source(BODY), url, time=when, charset=charset)
+    return RawPage(
+        query.id or query.url,
+        body,
+        is_html,
+        Source(BODY),
+        query.url,
+        time=parse_time(query.time),
+        charset=charset,
+    )
 
 
 async def _answer_lines(
