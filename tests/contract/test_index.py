@@ -474,6 +474,38 @@ def test_parsed_pages(index: Index, tmp_path: Path) -> None:
     assert "harbour ferry" in text.text
 
 
+def test_search_over_texts(url: str) -> None:
+    texts = {
+        "ferry": "The harbour ferry will run every twenty minutes from Monday, it was announced.",
+        "tea": "今年的春茶比往年晚了十天，茶農說山上氣溫一直偏低。",
+        "odd": 'don\'t MATCH "quoted" AND (this) OR NOT near*',
+    }
+    with Index.open(url, search_text=True) as index:
+        index.add_many([neardup.text_page(text, id=id_) for id_, text in texts.items()])
+
+        def found(words: str) -> set[str]:
+            return {each.kept for each in index.list_clusters(smallest=1, search=words)}
+
+        assert found("TWENTY ferry") == {"ferry"}
+        assert found("twenty quoted") == set()
+        for words in ("春茶", "茶农", "气温", "茶"):  # two characters, one; another script variant
+            assert found(words) == {"tea"}
+        assert found("茶春") == set()
+        assert found('don\'t "quoted" AND (this)') == {"odd"}
+        assert found("tea") == {"tea"}  # its id
+        index.add(neardup.text_page("Something else entirely, with other words.", id="ferry"))
+        assert found("twenty") == set()
+        assert found("entirely") == {"ferry"}
+        index.remove("tea")
+        assert found("春茶") == set()
+        assert index.sizes()["search"] > 0
+    with pytest.raises(UsageError, match="keeps them"):
+        Index.open("memory://", keep_text=False, search_text=True)
+    if not url.startswith("memory:"):
+        with pytest.raises(StoreError, match="with search over texts"):
+            Index.open(url, search_text=False)
+
+
 def test_looking(index: Index) -> None:
     index.add_many(samples().values())
     largeest, second = index.list_clusters()

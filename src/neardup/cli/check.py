@@ -37,6 +37,7 @@ def check(
     view: View = None,
     set_: Assignments = None,
     no_text: Annotated[bool, option("check.no_text")] = False,
+    search_text: Annotated[bool, option("check.search_text")] = False,
     workers: Annotated[int | None, option("check.workers")] = None,
     max_page_size: MaxPageSize = None,
     base_url: BaseUrl = None,
@@ -72,6 +73,7 @@ def check(
         preset=preset,
         view=view,
         keep_text=False if no_text else None,
+        search_text=True if search_text else None,
         create=not dry_run,
     ) as index:
         answers = answers_to(records, index, add=not dry_run, piped="-" in inputs, workers=workers)

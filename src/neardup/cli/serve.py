@@ -35,6 +35,7 @@ def serve(
     timeout: Annotated[float, option("serve.timeout")] = 60.0,
     method: Annotated[str | None, option("serve.method")] = None,
     set_: Assignments = None,
+    search_text: Annotated[bool, option("serve.search_text")] = False,
     proxies: Annotated[str, option("serve.proxies")] = "127.0.0.1",
     log_level: Annotated[str, option("serve.log_level")] = "info",
 ) -> None:
@@ -64,7 +65,7 @@ def serve(
         threads=threads,
         seconds=timeout,
     )
-    _check(settings, workers, method, read_assignments(set_ or []))
+    _check(settings, workers, method, read_assignments(set_ or []), search_text=search_text)
     try:
         import fastapi  # noqa: F401, PLC0415
         import uvicorn  # noqa: F401, PLC0415
@@ -73,7 +74,14 @@ def serve(
     _run(settings, workers, proxies, log_level)
 
 
-def _check(settings: Settings, workers: int, method: str | None, options: dict[str, Any]) -> None:
+def _check(
+    settings: Settings,
+    workers: int,
+    method: str | None,
+    options: dict[str, Any],
+    *,
+    search_text: bool,
+) -> None:
     """Check all that can be checked before the service starts. Creates a new store."""
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
@@ -87,7 +95,8 @@ def _check(settings: Settings, workers: int, method: str | None, options: dict[s
     if settings.store.startswith("memory:") and workers > 1:
         raise UsageError("workers cannot share a store in memory: use one worker, or a file")
     _check_port(settings.host, settings.port)
-    Index.open(settings.store, method, options or None).close()
+    search = True if search_text else None  # otherwise as the store is
+    Index.open(settings.store, method, options or None, search_text=search).close()
 
 
 def _check_port(host: str, port: int) -> None:

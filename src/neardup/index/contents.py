@@ -36,9 +36,11 @@ from neardup.stores.records import ClusterRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store
 from neardup.text.parse import pages_from
+from neardup.text.tokens import search_words
 
 Sort = Literal["size", "changed", "created"]
 CLUSTERS_AT_ONCE = 1_000
+MOST_WORDS = 40  # of a search over texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,8 @@ def list_clusters(
     sort: Sort,
     skip: int,
     most: int,
+    *,
+    search_text: bool = False,
 ) -> list[ClusterSummary]:
     """The clusters that match, largest or newest first."""
     if sort not in ("size", "changed", "created"):
@@ -168,7 +172,7 @@ def list_clusters(
     if since is not None:
         where.append("changed >= ?")
         values.append(micros(since))
-    among, wanted = _pages_that_fit(host, search)
+    among, wanted = _pages_that_fit(host, search, in_texts=search_text)
     if among:
         where.append(f"cluster IN (SELECT cluster FROM pages WHERE {among})")
     order = "cluster" if sort == "created" else sort
@@ -192,16 +196,22 @@ def list_clusters(
     ]
 
 
-def _pages_that_fit(host: str, search: str) -> tuple[str, list[str]]:
+def _pages_that_fit(host: str, search: str, *, in_texts: bool) -> tuple[str, list[str]]:
     where, values = [], []
     if host:
         where.append("host = ?")
         values.append(host)
     if search:
-        where.append("(lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!')")
+        quoted = search.lower()
         for sign in "!%_":
-            search = search.replace(sign, f"!{sign}")
-        values += [f"%{search.lower()}%"] * 2
+            quoted = quoted.replace(sign, f"!{sign}")
+        either = ["lower(id) LIKE ? ESCAPE '!'", "lower(title) LIKE ? ESCAPE '!'"]
+        values += [f"%{quoted}%"] * 2
+        if in_texts and (words := search_words(search)[:MOST_WORDS]):
+            found = "number IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            either.append(" AND ".join([found] * len(words)))
+            values += words
+        where.append(f"({' OR '.join(either)})")
     return " AND ".join(where), values
 
 

@@ -44,6 +44,7 @@ from neardup.pages import batches
 from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store, open_store
+from neardup.text.tokens import search_words
 
 PAGES_AT_ONCE = 256
 BYTES_AT_ONCE = 16 * 1024**2
@@ -61,6 +62,7 @@ class Index:
         method: Method,
         *,
         keep_text: bool,
+        search_text: bool = False,
         clock: Callable[[], int] = now,
         bounds: Bounds = BOUNDS,
     ) -> None:
@@ -68,6 +70,7 @@ class Index:
         self.store = store
         self.method = method
         self.keep_text = keep_text
+        self.search_text = search_text
         self.clock = clock
         self.bounds = bounds
 
@@ -81,6 +84,7 @@ class Index:
         preset: str | None = None,
         view: str | None = None,
         keep_text: bool | None = None,
+        search_text: bool | None = None,
         create: bool = True,
         upgrade: bool = False,
     ) -> Index:
@@ -88,17 +92,19 @@ class Index:
 
         A new store records the method (default own-text), its options and its view. Later they may
         be omitted; different ones are an error. `keep_text` (default yes) keeps the text of pages,
-        which `recheck` and the review pages need. `upgrade` opens a store of an earlier version, so
-        that `recheck` can compute everything again.
+        which `recheck` and the review pages need; `search_text` (default no) also finds clusters
+        by words of their texts, which takes some 10 KB a page. `upgrade` opens a
+        store of an earlier version, so that `recheck` can compute everything again.
         """
         store = open_store(url, create=create)
         try:
-            settled = settle(store, Request(method, options, preset, view, keep_text, upgrade))
+            asked = Request(method, options, preset, view, keep_text, search_text, upgrade)
+            settled = settle(store, asked)
             made = settled.make_method()
         except BaseException:
             store.close()
             raise
-        return cls(store, made, keep_text=settled.keep_text)
+        return cls(store, made, keep_text=settled.keep_text, search_text=settled.search_text)
 
     def close(self) -> None:
         """Close files and connections."""
@@ -214,10 +220,21 @@ class Index:
         skip: int = 0,
         most: int = 50,
     ) -> list[ClusterSummary]:
-        """The clusters that match, by size, or by time of creation or last change."""
+        """The clusters that match, by size, or by time of creation or last change.
+
+        `search` are words of an id or a title, or of a text if the store has `search_text`.
+        """
         return self.store.read(
             lambda session: contents.list_clusters(
-                session, smallest, host, search, since, sort, skip, most
+                session,
+                smallest,
+                host,
+                search,
+                since,
+                sort,
+                skip,
+                most,
+                search_text=self.search_text,
             )
         )
 
@@ -298,6 +315,9 @@ class Index:
             plan = self._plan(session, new, first, at, known)
             forget_pages(self.method, session, [row.number for row in known.replaced.values()])
             naming = apply_plan(self.method, session, plan, at, new.texts)
+            if self.search_text:
+                words = (" ".join(search_words(text)) for text in new.pages["text"].to_pylist())
+                session.put_words(zip(plan.fresh, words, strict=True))
             answers |= planned_answers(self.method, session, plan, naming.clusters)
         return answers
 

@@ -24,6 +24,7 @@ class Request:
     preset: str | None = None
     view: str | None = None
     keep_text: bool | None = None
+    search_text: bool | None = None
     upgrade: bool = False  # accept an older format: everything will be computed again
 
 
@@ -36,6 +37,7 @@ class Settings:
     options: dict[str, Any]
     keep_text: bool
     view: str | None = None  # None in stores older than views: the method's default
+    search_text: bool = False  # whether the words of texts are indexed
 
     def make_method(self) -> Method:
         """The method of the store."""
@@ -62,7 +64,10 @@ def settle(store: Store, request: Request, current: int = FORMAT) -> Settings:
             dataclasses.asdict(method.options),
             request.keep_text is not False,
             str(method.view),
+            bool(request.search_text),
         )
+        if new.search_text and not new.keep_text:
+            raise UsageError("search over texts needs a store that keeps them")
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
     _check(store.url, stored, request, current)
     return stored
@@ -113,6 +118,9 @@ def _check(url: str, stored: Settings, request: Request, current: int) -> None:
     if request.keep_text is not None and request.keep_text != stored.keep_text:
         kept = "with" if stored.keep_text else "without"
         raise StoreError(f"{url} was made {kept} the text of pages: that cannot be changed")
+    if request.search_text is not None and request.search_text != stored.search_text:
+        kept = "with" if stored.search_text else "without"
+        raise StoreError(f"{url} was made {kept} search over texts: that cannot be changed")
 
 
 def _check_options(url: str, stored: Method, wanted: Method) -> None:

@@ -34,6 +34,7 @@ TYPES = {
     "bool": "BOOLEAN",
     "packed": "",
     "hashed": "USING hash",
+    "words": "tsvector",
 }
 SCHEMA = "neardup"  # of the tables, unless the URL says ?schema=other
 PATIENCE = 60.0  # seconds to wait for a server that is away
@@ -81,6 +82,7 @@ class PostgresConnection:
 
 @cache
 def _translated(sql: str) -> bytes:
+    sql = sql.replace("words MATCH ?", "content @@ ?::tsquery")
     return sql.replace("IN (?*)", "= ANY(%s)").replace("?", "%s").encode()
 
 

@@ -1,7 +1,7 @@
 """The tables of a store, the migrations between versions, and what a database must provide.
 
 SQL is written once, in `session.py` and here, with `?` for a value and `IN (?*)` for a list of
-values; each database translates that (`Connection`).
+values; each database translates that (`Connection`), and `words MATCH ?` for a word of a text.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ PARTS = {
     "text": ("texts",),
     "template": ("surveys",),
     "state": ("state",),
+    "search": ("words",),
 }
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -65,10 +66,14 @@ def _index_long_texts(connection: Connection, types: dict[str, str]) -> None:
         _run_file("2-hashed.sql", connection, types)
 
 
+def _make_words(connection: Connection, types: dict[str, str]) -> None:
+    _run_file(f"3-{types['words']}.sql", connection, types)
+
+
 Step = Callable[[Connection, dict[str, str]], None]
 
 # Step n takes a store from version n to version n + 1. A step that has been released never changes.
-STEPS: list[Step] = [_make_tables, _index_long_texts]
+STEPS: list[Step] = [_make_tables, _index_long_texts, _make_words]
 
 
 def migrate(

@@ -108,6 +108,7 @@ class Session:
         listed = list(numbers)
         for table in ("pages", "texts", "features", "surveys", "sites"):
             self._db.run(f"DELETE FROM {table} WHERE number IN (?*)", listed)
+        self._db.run("DELETE FROM words WHERE rowid IN (?*)", listed)
         self.drop_edges(listed)
 
     # Content, compressed
@@ -128,6 +129,10 @@ class Session:
 
     def drop_content(self, kind: Content, numbers: Sequence[int]) -> None:
         self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", list(numbers))
+
+    def put_words(self, rows: Iterable[tuple[int, str]]) -> None:
+        """Insert the words of pages (`text.tokens.search_words`), for search over texts."""
+        self._db.insert("words", ("rowid", "content"), rows)
 
     # Keys
 

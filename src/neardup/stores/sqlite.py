@@ -29,6 +29,7 @@ TYPES = {
     "bool": "INTEGER",
     "packed": " WITHOUT ROWID",
     "hashed": "",
+    "words": "fts5",
 }
 PATIENCE = 120.0  # seconds to wait for another writer
 ROWS_AT_ONCE = 64  # rows per insert statement; every SQLite accepts 999 values
@@ -62,7 +63,8 @@ class SqliteConnection:
     def bytes_of(self, table: str) -> int:
         """The pages of the file that hold the table and its indexes."""
         sql = "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema"
-        found = self.raw.execute(f"{sql} WHERE tbl_name = ?)", (table,)).fetchone()[0]
+        ours = "WHERE tbl_name = ? OR tbl_name LIKE ? ESCAPE '!')"  # those behind a virtual table
+        found = self.raw.execute(f"{sql} {ours}", (table, f"{table}!_%")).fetchone()[0]
         return int(found or 0)
 
 

@@ -9,13 +9,19 @@ spaces, and characters where it does not. The rules and the hash function are in
 
 from __future__ import annotations
 
+from base64 import b32encode
+
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from neardup.arrays import string_array, string_buffers
 from neardup.kernels.fold import fold
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.tokens import token_hashes, token_spans
+
+MOST_WORDS = 50_000  # of a page that search finds; a PostgreSQL tsvector holds a megabyte
+FIRST_UNSPACED = "\u0e00"  # Thai; Han and Kana come later
 
 
 def fold_text(text: str) -> str:
@@ -37,6 +43,21 @@ def tokens(text: str) -> list[str]:
     starts, ends, _ = token_spans(data, np.array([0, len(data)], np.int64))
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [content[start:end].decode() for start, end in spans]
+
+
+def search_words(text: str) -> list[str]:
+    """What a text is found by: a short hash of each token, and of each two neighbours where a
+    script has no spaces, so that any two characters of Chinese are found as they stand. In order,
+    each once, the first `MOST_WORDS`; plain letters and digits, whatever the script."""
+    found = tokens(text)
+    unspaced = [len(token) == 1 and token >= FIRST_UNSPACED for token in found]
+    pairs = [
+        found[at] + found[at + 1]
+        for at in range(len(found) - 1)
+        if unspaced[at] and unspaced[at + 1]
+    ]
+    hashes = (xxhash.xxh3_64_digest(word.encode())[:5] for word in {*found, *pairs})
+    return sorted(b32encode(each).decode().lower() for each in hashes)[:MOST_WORDS]
 
 
 def tokens_batch(folded: pa.StringArray) -> pa.LargeListArray:
