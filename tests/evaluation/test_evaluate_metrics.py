@@ -140,6 +140,8 @@ def test_dropped_pages_one_after_another(rows: list[tuple[int, str, int | None]]
     found = score(truth, clusters)["by_page"]
     assert found["precision"] == pytest.approx(right / dropped if dropped else 1.0, abs=1e-4)
     assert found["recall"] == pytest.approx(right / to_drop if to_drop else 1.0, abs=1e-4)
+    wrong = (dropped - right) + (to_drop - right)
+    assert found["accuracy"] == pytest.approx(1 - wrong / max(len(truth.articles), 1), abs=1e-4)
 
 
 @pytest.mark.skipif(not SCORER.is_file(), reason="the labelled sets' scorer is not here")

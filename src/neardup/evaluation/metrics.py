@@ -282,12 +282,15 @@ def by_page(labels: Labels) -> dict[str, float]:
 
     A dropped page is right if the cluster keeps another page of its article; all pages beyond the
     first of each article should be dropped. Some papers count this way; it equals the MUC score.
+    Accuracy is the share of all pages that are dropped rightly or kept rightly.
     """
     (article, cluster), _ = cells(labels.articles, labels.clusters)
     pages, kept_rightly = labels.articles.size, article.size
     right, dropped = pages - kept_rightly, pages - np.unique(cluster).size
     to_drop = pages - np.unique(article).size
-    return rounded_rates(*rates(right, dropped, to_drop))
+    wrong = dropped + to_drop - 2 * right  # dropped wrongly, and kept wrongly
+    scores = rounded_rates(*rates(right, dropped, to_drop))
+    return {**scores, "accuracy": round(1 - wrong / max(pages, 1), 4)}
 
 
 def b_cubed(labels: Labels) -> dict[str, float]:

@@ -15,11 +15,13 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from neardup.config import read_toml
 from neardup.errors import UsageError
 from neardup.evaluation.metrics import score
+from neardup.evaluation.rule_pairs import score_rule
 from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, write_html
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
@@ -36,6 +38,7 @@ class Trial:
     texts: bool = False
     template_stops: bool = True  # full stops in template text
     seed: int = 0  # gives each trial its own pages
+    repeats: int = 1  # of a small trial, with other pages each: the figures are their means
 
     @property
     def input(self) -> str:
@@ -58,11 +61,6 @@ class Experiment:
     lookalikes: bool = True
     pages_per_host: int = 8
     others: str = ""  # the paper's figures for other methods
-    pages_only: tuple[str, ...] = ()  # contenders not run on plain texts
-
-    def contending(self, trial: Trial) -> list[str]:
-        excluded = self.pages_only if trial.texts else ()
-        return [name for name in self.contenders if name not in excluded]
 
 
 def _experiment_from(name: str, entry: dict[str, Any]) -> Experiment:
@@ -80,13 +78,17 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     for name, entry in read_toml(Path(__file__).with_name("papers.toml")).items()
 }
 LEAST_PAGES = 20
+REPEAT_SEEDS = 1000  # between the seeds of repeats, which no trial may share
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (
     "page_precision",
     "page_recall",
+    "page_accuracy",
     "precision",
     "recall",
     "f1",
+    "rule_precision",
+    "rule_recall",
     "extraction_seconds",
     "comparison_seconds",
     "total_seconds",
@@ -104,13 +106,13 @@ def reproduce(
 ) -> list[dict[str, Any]]:
     """Run the experiments of these methods (None: all); write papers.json and papers.html.
 
-    `fraction` scales down each paper's number of pages, for a quick look.
+    `fraction` scales down each paper's number of pages, for a quick look without repeats.
     """
     if not 0 < fraction <= 1:
         raise UsageError(f"--fraction must be above 0 and at most 1, not {fraction}")
     experiments = [_experiment(name) for name in names or EXPERIMENTS]
     out, progress = Path(out), progress or Silent()
-    total = sum(len(each.contending(trial)) for each in experiments for trial in each.trials)
+    total = sum(len(each.contenders) * len(each.trials) for each in experiments)
     progress.stage("papers", total=total)
     rows: list[dict[str, Any]] = []
     with writing(out):
@@ -143,26 +145,28 @@ def _warm_up(experiment: Experiment, out: Path) -> None:
 def _run(
     experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """One trial: generate the pages once, run every contender on them."""
+    """One trial: generate the pages, run every contender on them."""
+    pages = max(LEAST_PAGES, round(trial.pages * fraction))
+    repeats = trial.repeats if fraction == 1 else 1
     with scratch(out / ".papers") as place:
-        folder = place / "set"
-        pages = max(LEAST_PAGES, round(trial.pages * fraction))
-        write_set(
-            folder,
-            pages,
-            seed + trial.seed,
-            language=experiment.language,
-            length=experiment.length,
-            reprints=experiment.reprints,
-            copies=experiment.copies,
-            lookalikes=experiment.lookalikes,
-            pages_per_host=experiment.pages_per_host,
-            texts=trial.texts,
-            template_stops=trial.template_stops,
-        )
-        for name in experiment.contending(trial):
-            ours = _measure(Contender.named(name), folder, place)
-            yield _row(experiment, trial, name, pages, ours)
+        folders = [place / f"set-{number}" for number in range(repeats)]
+        for number, folder in enumerate(folders):
+            write_set(
+                folder,
+                pages,
+                seed + trial.seed + REPEAT_SEEDS * number,
+                language=experiment.language,
+                length=experiment.length,
+                reprints=experiment.reprints,
+                copies=experiment.copies,
+                lookalikes=experiment.lookalikes,
+                pages_per_host=experiment.pages_per_host,
+                texts=trial.texts,
+                template_stops=trial.template_stops,
+            )
+        for name in experiment.contenders:
+            ours = [_measure(Contender.named(name), folder, place) for folder in folders]
+            yield _row(experiment, trial, name, pages, _mean(ours))
 
 
 def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
@@ -172,17 +176,32 @@ def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
         return {"error": outcome.error}
     seconds: Mapping[str, float] = outcome.result.summary["run"]["seconds"]
     scores = score(labelled.truth, clusters_of(outcome.result))
+    rule = score_rule(outcome.result, labelled.truth)
     shutil.rmtree(place / contender.folder)
     extraction = sum(spent for stage, spent in seconds.items() if stage in EXTRACTION)
+    by_page = scores["by_page"]
     return {
-        **{f"page_{figure}": scores["by_page"][figure] for figure in ("precision", "recall")},
+        **{f"page_{figure}": by_page[figure] for figure in ("precision", "recall", "accuracy")},
         **{figure: scores[figure] for figure in ("precision", "recall", "f1")},
+        **({f"rule_{figure}": rule[figure] for figure in ("precision", "recall")} if rule else {}),
         "extraction_seconds": round(extraction, 3),
         "comparison_seconds": round(outcome.seconds - extraction, 3),
         "total_seconds": round(outcome.seconds, 3),
         "peak_memory_mb": round(outcome.peak_memory / 1e6, 1),
         "recall_by_kind": scores["recall_by_kind"],
     }
+
+
+def _mean(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The mean of each figure over the repeats that have it; an error is passed on."""
+    if failed := [dict(each) for each in repeats if "error" in each]:
+        return failed[0]
+    means: dict[str, Any] = {}
+    for figure in dict.fromkeys(figure for each in repeats for figure in each):
+        values = [each[figure] for each in repeats if figure in each]
+        is_number = isinstance(values[0], int | float)
+        means[figure] = round(fmean(values), 4) if is_number else _mean(values)
+    return means
 
 
 def _row(
@@ -257,5 +276,5 @@ def cells(row: Mapping[str, Any]) -> list[str]:
         return [*shown, ours["error"], *[""] * (len(FIGURES) - 1)]
     for figure in FIGURES:
         theirs = f" ({claimed[figure]:g})" if figure in claimed else ""
-        shown.append(f"{ours[figure]:g}{theirs}")
+        shown.append(f"{ours[figure]:g}{theirs}" if figure in ours else "")
     return shown
