@@ -146,8 +146,6 @@ def planned_answers(
 ) -> dict[str, Answer]:
     """The answers on the new pages of a plan, by id; `clusters` maps pages to their new cluster."""
     group_of = {page: group for group in plan.groups for page in group}
-    places = {number: row for row, number in enumerate(plan.numbers)}
-    features = PageFeatures(method, session, plan.features, places)
     edges_of: dict[int, list[Edge]] = {number: [] for number in plan.fresh}
     for edge in plan.edges:
         for end in (edge.a, edge.b):
@@ -162,7 +160,12 @@ def planned_answers(
         beside = {edge.other(number) for edge in edges_of[number]}
         members = {each for each in beside if cluster_of[each] == row.cluster != NONE}
         matches.append(_match(method, row, members.union(group_of[number]), edges_of[number]))
-    return _answers(matches, rows, features, plan.evidence)
+    pairs = {match.edge[:2] for match in matches if match.edge is not None}
+    if unknown := sorted(pairs - plan.evidence.keys()):
+        left, right = zip(*unknown, strict=True)
+        judged = plan.features.judge(left, right)["evidence"].to_pylist()
+        plan.evidence |= zip(unknown, judged, strict=True)
+    return _answers(matches, rows, plan.features, plan.evidence)
 
 
 def stored_answers(method: Method, session: Session, pages: Sequence[PageRow]) -> dict[str, Answer]:

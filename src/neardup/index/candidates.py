@@ -10,7 +10,7 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,18 +44,25 @@ class Bounds:
 BOUNDS = Bounds()
 
 
-@dataclass(frozen=True)
 class PageFeatures:
-    """The features of a batch of pages; those of other pages are read from the store on demand."""
+    """The features of a batch of pages; those of other pages are read from the store on demand,
+    once."""
 
-    method: Method
-    session: Session
-    batch: pa.RecordBatch
-    place: dict[int, int]  # row of the batch by page number
+    def __init__(
+        self, method: Method, session: Session, batch: pa.RecordBatch, place: dict[int, int]
+    ) -> None:
+        """`place` is the row of the batch by page number."""
+        self.batch = batch
+        self._method = method
+        self._session = session
+        self._batches = [batch]
+        self._row_of = dict(place)  # in all batches, one after another
 
-    def judge(self, left: Sequence[int], right: Sequence[int]) -> pa.RecordBatch:
+    def judge(
+        self, left: Sequence[int], right: Sequence[int], *, evidence: bool = True
+    ) -> pa.RecordBatch:
         """The verdicts on pairs of pages."""
-        return self.method.relate(*self._rows(left, right))
+        return self._method.relate(*self._rows(left, right), evidence=evidence)
 
     def identical(self, left: Sequence[int], right: Sequence[int]) -> NDArray[np.int8]:
         """In what the two pages of each pair are identical (`methods.identical`)."""
@@ -63,25 +70,27 @@ class PageFeatures:
 
     def _rows(self, left: Sequence[int], right: Sequence[int]) -> tuple[FeatureRows, Rows, Rows]:
         """The features of pairs of pages, and where those of each page are."""
-        stored = self._stored({*left, *right})
-        batches = [self.batch]
-        if stored:
-            batches.append(decompress(self.method.row_schema, list(stored.values())))
-        rows = self.place | {number: self.batch.num_rows + row for row, number in enumerate(stored)}
-        ours, theirs = (np.array([rows[each] for each in side], np.int64) for side in (left, right))
-        return FeatureRows.of(*batches), ours, theirs
+        row_of = self._row_of
+        if missing := sorted({*left, *right} - row_of.keys()):
+            stored = self._session.content("features", missing)
+            first = sum(batch.num_rows for batch in self._batches)
+            self._batches.append(decompress(self._method.row_schema, list(stored.values())))
+            row_of |= {number: first + row for row, number in enumerate(stored)}
+        ours = np.array([row_of[each] for each in left], np.int64)
+        theirs = np.array([row_of[each] for each in right], np.int64)
+        return FeatureRows.of(*self._batches), ours, theirs
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]
     ) -> list[tuple[str, float | None]]:
         """Relation and similarity of pairs of pages."""
-        verdicts = self.judge(left, right)
-        columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
-        return list(zip(*columns, strict=True))
+        return relations_in(self.judge(left, right, evidence=False))
 
-    def _stored(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """The stored features of the pages that are not in the batch."""
-        return self.session.content("features", sorted(set(numbers) - self.place.keys()))
+
+def relations_in(verdicts: pa.RecordBatch) -> list[tuple[str, float | None]]:
+    """Relation and similarity of judged pairs."""
+    columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
+    return list(zip(*columns, strict=True))
 
 
 def stored_features(method: Method, session: Session) -> PageFeatures:

@@ -27,6 +27,7 @@ class Graph:
     void: set[int]  # pages whose stored pairs are out of date
     constraints: Constraints  # feedback, by page number
     most_pages: int  # in a component that is reclustered
+    unstored: frozenset[int] = frozenset()  # new pages: the store has no pairs of them
 
     @cached_property
     def _new_of(self) -> dict[int, list[Edge]]:
@@ -41,7 +42,7 @@ class Graph:
         wanted = set(numbers)
         stored = [
             edge
-            for edge in self.session.edges(sorted(wanted))
+            for edge in self.session.edges(sorted(wanted - self.unstored))
             if edge.a not in self.void and edge.b not in self.void
         ]
         fresh = {edge for number in wanted for edge in self._new_of.get(number, ())}

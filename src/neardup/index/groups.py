@@ -34,6 +34,7 @@ from neardup.rules.clusters import APART, Rows, Similarities, cluster_pairs
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
+NOTHING: Mapping[tuple[int, int], float] = {}
 Judge = Callable[[Sequence[int], Sequence[int]], list[tuple[str, float | None]]]
 
 
@@ -47,12 +48,13 @@ def group_pages(
     gone: set[int],
     judge: Judge,
     bounds: Bounds,
+    unstored: Sequence[int] = (),
 ) -> tuple[list[list[int]], dict[int, PageRow]]:
     """The new groups of changed pages and of the pages connected with them, and the rows of all
     pages in these groups.
 
     `edges` are the pairs of the changed pages. The stored pairs of pages in `void` are out of date;
-    pages in `gone` are removed. Stored pages of large components stay where they are unless they
+    pages in `gone` are removed, and those in `unstored` new. Stored pages of large components stay where they are unless they
     are in `changed`.
     """
     old = session.edges(sorted(void)) if void else []
@@ -61,7 +63,9 @@ def group_pages(
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     joins = frozenset(str(relation) for relation in method.joins)
     constraints = stated_constraints(session, changed)
-    graph = Graph(session, joins, edges, void, constraints, bounds.component)
+    graph = Graph(
+        session, joins, edges, void, constraints, bounds.component, frozenset(unstored)
+    )
     large = in_large_clusters(session, rows, bounds.component)
     components = Components(graph, large)
     components.explore(seeds)
@@ -89,10 +93,15 @@ class _Grouping:
         """Recluster all pages of these components."""
         pages = {page for each in components for page in each.pages}
         self.rows |= self.session.pages(sorted(pages - self.rows.keys()))
+        if len(pages) == len(components):  # each alone: most pages of a crawl
+            for page in sorted(pages, key=lambda page: self.rows[page].id):
+                self.add([page])
+            return
         numbers = np.array(sorted(pages, key=lambda page: self.rows[page].id), np.int64)
         rows = [self.rows[number] for number in numbers.tolist()]
         place = {row.number: position for position, row in enumerate(rows)}
         edges = [edge for each in components for _, edge in sorted(each.edges.items())]
+        known = {(edge.a, edge.b): edge.closeness for edge in edges}
         ends = np.array([(place[edge.a], place[edge.b]) for edge in edges], np.int64).reshape(-1, 2)
         same_host_group = None
         if self.method.joining is Joining.CENTRES:
@@ -102,7 +111,7 @@ class _Grouping:
             ends.min(axis=1),
             ends.max(axis=1),
             np.array([edge.closeness for edge in edges], np.float64),
-            lambda one, other: self.closeness(numbers[one], numbers[other]),
+            lambda one, other: self.closeness(numbers[one], numbers[other], known),
             same_host_group=same_host_group,
             constraints=self.graph.constraints.among(place),
             numbers=_by_id([row.id for row in rows]),
@@ -113,13 +122,22 @@ class _Grouping:
         for group in groups.values():
             self.add(sorted(group))
 
-    def closeness(self, one: Rows, other: Rows) -> Similarities:
-        """How similar pages are, by number; `APART` where the method does not join them."""
-        verdicts = self.judge(one.tolist(), other.tolist())
-        near = [
-            APART if relation not in self.graph.joins else 1.0 if similarity is None else similarity
-            for relation, similarity in verdicts
-        ]
+    def closeness(
+        self, one: Rows, other: Rows, known: Mapping[tuple[int, int], float] = NOTHING
+    ) -> Similarities:
+        """How similar pages are, by number; `APART` where the method does not join them.
+
+        The closeness in `known`, by pair, need not be judged again.
+        """
+        pairs = [(min(p), max(p)) for p in zip(one.tolist(), other.tolist(), strict=True)]
+        near = [known.get(pair, np.nan) for pair in pairs]
+        if unknown := [place for place, pair in enumerate(pairs) if pair not in known]:
+            left, right = one[unknown].tolist(), other[unknown].tolist()
+            for place, (relation, similarity) in zip(
+                unknown, self.judge(left, right), strict=True
+            ):
+                joins = relation in self.graph.joins
+                near[place] = APART if not joins else 1.0 if similarity is None else similarity
         return np.array(near, np.float64)
 
     def add(self, group: list[int]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -36,6 +37,7 @@ from neardup.index.intake import Arrived, take_in
 from neardup.index.names import name_groups
 from neardup.index.plan import Plan, apply_plan, forget_pages, make_plan
 from neardup.index.settings import Request, settle
+from neardup.index.sites import PageCounts, SiteKeys
 from neardup.local.run import Progress, default_workers, ordered_map
 from neardup.methods.base import Method
 from neardup.methods.registry import MethodLike
@@ -73,6 +75,7 @@ class Index:
         self.search_text = search_text
         self.clock = clock
         self.bounds = bounds
+        self._counts = PageCounts()
 
     @classmethod
     def open(
@@ -139,8 +142,14 @@ class Index:
 
     def stream(self, pages: Iterable[Input], *, workers: int | None = None) -> Iterator[Answer]:
         """`add_many` for any number of pages: answers come as soon as pages are stored."""
-        some = batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE)
-        for arrived in ordered_map(self._take_in, some, workers or default_workers()):
+        some = iter(batches(pages, PAGES_AT_ONCE, BYTES_AT_ONCE))
+        first = list(islice(some, 2))
+        if len(first) < 2:  # nothing to parse meanwhile: no threads
+            parsed: Iterator[Arrived] = map(self._take_in, first)
+        else:
+            workers = workers or default_workers()
+            parsed = ordered_map(self._take_in, chain(first, some), workers)
+        for arrived in parsed:
             answers = self._store(arrived)
             yield from (answers[each] for each in arrived.ids)
 
@@ -288,7 +297,9 @@ class Index:
         that only the pages it cannot hold are left out.
         """
         try:
-            return self.store.write(partial(self._add, arrived=arrived))
+            added = self.store.write(partial(self._add, arrived=arrived))
+            self._counts.keep(added.counted.items())  # now that the pages are stored
+            return added.answers
         except RefusedError as error:
             count = arrived.pages.num_rows
             if count == 1:
@@ -303,7 +314,7 @@ class Index:
     def _take_in(self, pages: Sequence[Input]) -> Arrived:
         return take_in(pages, packed=self.keep_text)
 
-    def _add(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
+    def _add(self, session: Session, arrived: Arrived) -> _Added:
         at = self.clock()
         known = _sorted_out(session, arrived)
         answers = stored_answers(self.method, session, known.same)
@@ -319,11 +330,14 @@ class Index:
                 words = (" ".join(search_words(text)) for text in new.pages["text"].to_pylist())
                 session.put_words(zip(plan.fresh, words, strict=True))
             answers |= planned_answers(self.method, session, plan, naming.clusters)
-        return answers
+            return _Added(answers, plan.counted)
+        return _Added(answers, {})
 
     def _plan(self, session: Session, new: Arrived, first: int, at: int, known: _Known) -> Plan:
         method, replaced = self.method, known.replaced
-        return make_plan(method, session, new.pages, first, at, replaced, self.bounds)
+        return make_plan(
+            method, session, new.pages, first, at, replaced, self.bounds, self._counts
+        )
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)
@@ -337,6 +351,13 @@ class Index:
             clusters = {page: max(name, 0) for page, name in naming.clusters.items()}
             answers |= planned_answers(self.method, session, plan, clusters)
         return answers
+
+
+class _Added(NamedTuple):
+    """The answers to added pages, and what new pages count for on their sites."""
+
+    answers: dict[str, Answer]
+    counted: dict[int, SiteKeys]
 
 
 class _Known(NamedTuple):

@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,12 +24,15 @@ from neardup.index.candidates import (
     candidates,
     is_exhaustive,
     keys_of,
+    relations_in,
 )
 from neardup.index.groups import group_pages
 from neardup.index.names import NONE, Naming, name_clusters
 from neardup.index.sites import (
     ALL,
     SURVEYED,
+    PageCounts,
+    SiteKeys,
     Sites,
     doubles,
     sites_of,
@@ -39,7 +42,7 @@ from neardup.index.sites import (
 from neardup.index.state import ALIASES, StoredState, turn
 from neardup.methods.base import Assigns, Method, SurveyResults, assigner
 from neardup.methods.identical import NEITHER, verdicts_on
-from neardup.schemas import PAGES, VERDICTS
+from neardup.schemas import PAGES
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 from neardup.text.sites import Survey, add_counts
@@ -53,16 +56,17 @@ class Plan:
     fresh: list[int]  # the numbers of new pages, in the order of the batch
     stale: list[int]  # the numbers of stored pages that get new features
     pages: pa.RecordBatch  # the new pages
-    features: pa.RecordBatch  # of the new pages, then of the stale ones
+    features: PageFeatures  # of the new pages, then of the stale ones
     keys: Keys  # of the pages with new features
     sites: Sites
     edges: list[Edge]
-    evidence: dict[tuple[int, int], str]  # of the pairs in `edges`
+    evidence: dict[tuple[int, int], str]  # of pairs in `edges`, as far as it is known
     groups: list[list[int]]
     forgotten: list[tuple[int, int]] = field(default_factory=list)  # hot keys of stored pages
     state: StoredState | None = None
     survey: pa.RecordBatch | None = None  # of all pages, if it was made anew
     surveyed: int = 0
+    counted: dict[int, SiteKeys] = field(default_factory=dict)  # by number: see `PageCounts`
 
     @property
     def numbers(self) -> list[int]:
@@ -78,17 +82,19 @@ def make_plan(
     at: int,
     replaced: Mapping[str, PageRow],
     bounds: Bounds,
+    counts: PageCounts,
 ) -> Plan:
     """The changes that adding `pages` would make; they are numbered from `first` on.
 
-    `replaced` are the stored pages, by id, that new ones replace.
+    `replaced` are the stored pages, by id, that new ones replace; `counts` are those of stored
+    pages, as far as they are in memory.
     """
     gone = {row.number for row in replaced.values()}
     fresh = list(range(first, first + pages.num_rows))
     sites = _without(sites_of(method, session, pages), gone)
     stale = _stale(method, session, sites, pages.num_rows, gone)
     batch, stale = _with_stored(session, pages, stale)
-    surveyed, counted = _survey(method, session, sites, batch, stale)
+    surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, counts)
     numbers = np.array([*fresh, *stale], np.int64)
     features = method.describe(batch, surveyed)
     keys = keys_of(method, features, numbers)
@@ -101,7 +107,7 @@ def make_plan(
         fresh,
         stale,
         pages,
-        features,
+        at_hand,
         keys,
         sites,
         [],
@@ -109,6 +115,7 @@ def make_plan(
         [],
         survey=counted,
         surveyed=batch.num_rows,
+        counted={fresh[row]: keys for row, keys in own_counts.items() if row < len(fresh)},
     )
     if (decides := assigner(method)) is not None:
         plan.state = StoredState(session)
@@ -125,6 +132,7 @@ def make_plan(
         gone=gone,
         judge=at_hand.relations,
         bounds=bounds,
+        unstored=fresh,
     )
     plan.rows |= others
     return plan
@@ -165,23 +173,29 @@ def _with_stored(
 
 
 def _survey(
-    method: Method, session: Session, sites: Sites, batch: pa.RecordBatch, stale: list[int]
-) -> tuple[SurveyResults, pa.RecordBatch | None]:
-    """The surveys that features depend on, and the counts over all pages if they are to be kept."""
+    method: Method,
+    session: Session,
+    sites: Sites,
+    batch: pa.RecordBatch,
+    stale: list[int],
+    counts: PageCounts,
+) -> tuple[SurveyResults, pa.RecordBatch | None, dict[int, SiteKeys]]:
+    """The surveys that features depend on, the counts over all pages if they are to be kept, and
+    what each row of the batch counts for on its sites."""
     surveyed = SurveyResults()
+    own: dict[int, SiteKeys] = {}
     if (site_counts := method.site_counts) is not None:
-        siblings = sorted({*sites.siblings()} - {*stale})
-        surveyed = surveyed._replace(
-            sites=survey_of_sites(site_counts, session, sites, batch, siblings)
-        )
+        siblings = counts.of(site_counts, session, sorted({*sites.siblings()} - {*stale}))
+        on_sites, own = survey_of_sites(site_counts, sites, batch, siblings)
+        surveyed = surveyed._replace(sites=on_sites)
     if (surveys := method.surveys) is None:
-        return surveyed, None
+        return surveyed, None, own
     viewed = method.viewed(batch, surveyed)
     before = session.count_pages()
     if not doubles(before, before + batch.num_rows - len(stale)):
-        return surveyed._replace(corpus=survey_of_all(surveys, session, viewed)), None
+        return surveyed._replace(corpus=survey_of_all(surveys, session, viewed)), None, own
     counted = add_counts([surveys.survey(viewed)])
-    return surveyed._replace(corpus=Survey.from_counts(batch.num_rows, [counted])), counted
+    return surveyed._replace(corpus=Survey.from_counts(batch.num_rows, [counted])), counted, own
 
 
 def _rows(
@@ -251,18 +265,19 @@ def _judge_candidates(
         plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
     if left.size:
         pair = left.tolist(), right.tolist()
-        keep_edges(plan, *pair, at_hand.judge(*pair))
+        keep_edges(plan, *pair, at_hand.relations(*pair))
 
 
 def keep_edges(
-    plan: Plan, left: Sequence[int], right: Sequence[int], verdicts: pa.RecordBatch
+    plan: Plan,
+    left: Sequence[int],
+    right: Sequence[int],
+    verdicts: Iterable[tuple[str, float | None]],
 ) -> None:
     """Keep the judged pairs that have something in common."""
-    columns = (verdicts[name].to_pylist() for name in VERDICTS.names)
-    for a, b, relation, similarity, evidence in zip(left, right, *columns, strict=True):
+    for a, b, (relation, similarity) in zip(left, right, verdicts, strict=True):
         if relation not in REJECTED:
             plan.edges.append(Edge(a, b, relation, similarity))
-            plan.evidence[a, b] = evidence
 
 
 def _join_identical(
@@ -281,7 +296,9 @@ def _join_identical(
     kinds = at_hand.identical(pairs.left.tolist(), pairs.right.tolist())
     joins = kinds != NEITHER
     pair = pairs.left[joins].tolist(), pairs.right[joins].tolist()
-    keep_edges(plan, *pair, verdicts_on(kinds[joins]))
+    judged = verdicts_on(kinds[joins])
+    keep_edges(plan, *pair, relations_in(judged))
+    plan.evidence |= zip(zip(*pair, strict=True), judged["evidence"].to_pylist(), strict=True)
     return {*pair[1]}
 
 
@@ -295,7 +312,7 @@ def _decide_in_order(method: Assigns, session: Session, plan: Plan, copies: set[
     )
     ids = pa.array([rows[place].id for place in order], pa.string())
     assert plan.state is not None
-    assigned = method.assign(ids, plan.features.take(pa.array(order, pa.int64())), plan.state)
+    assigned = method.assign(ids, plan.features.batch.take(pa.array(order, pa.int64())), plan.state)
     numbers = {row.id: row.number for row in rows}
     for place, match in zip(order, assigned.to_pylist(), strict=True):
         other = _number_of(match["match"], rows[place].id, numbers, session, plan.state)
@@ -368,7 +385,7 @@ def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> No
 def _put_content(
     method: Method, session: Session, plan: Plan, texts: Sequence[bytes] | None
 ) -> None:
-    packed = compress_rows(plan.features)
+    packed = compress_rows(plan.features.batch)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     if plan.stale:

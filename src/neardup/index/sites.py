@@ -11,12 +11,15 @@ counts as known.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import threading
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neardup.arrays import decompress
 from neardup.methods.base import Method, Surveys
@@ -28,6 +31,7 @@ SAMPLE = 32
 LEXICON = 4096  # with more pages, a survey of all pages is only renewed by a recheck
 ALL = 0  # the page number under which that survey is stored
 SURVEYED = "surveyed pages"
+COUNTS_KEPT = 64 * 1024**2  # bytes of counts that an index keeps in memory
 
 
 @dataclass(frozen=True)
@@ -95,17 +99,72 @@ def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
     return Sites(pages.num_rows, rows, samples)
 
 
+SiteKeys = NDArray[np.uint64]
+
+
+class PageCounts:
+    """What stored pages count one for on their sites, by page number: those used last, in memory.
+
+    A page never changes under its number, and numbers are never used again, so what is kept here
+    stays right whatever other processes write. Threads may share it.
+    """
+
+    def __init__(self, most_bytes: int = COUNTS_KEPT) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[int, SiteKeys] = OrderedDict()
+        self._size = 0
+        self._turn = threading.Lock()
+
+    def of(self, counts: SiteCounts, session: Session, numbers: list[int]) -> list[SiteKeys]:
+        """The keys of stored pages: from memory, or from their text, or as stored in its place.
+
+        They must have been stored before this transaction: what it has written may be undone.
+        """
+        found: dict[int, SiteKeys] = {}
+        with self._turn:
+            for number in numbers:
+                if number in self._kept:
+                    self._kept.move_to_end(number)
+                    found[number] = self._kept[number]
+        missing = [number for number in numbers if number not in found]
+        texts = session.content("texts", missing)
+        if texts:
+            keys = counts.page_keys(decompress(PAGES, list(texts.values())))
+            found |= zip(texts, keys, strict=True)
+        kept = session.content("surveys", [number for number in missing if number not in texts])
+        for number, packed in kept.items():
+            found[number] = decompress(COUNTS, [packed])["key"].to_numpy()
+        self.keep((number, found[number]) for number in missing if number in found)
+        return list(found.values())
+
+    def keep(self, pages: Iterable[tuple[int, SiteKeys]]) -> None:
+        """Keep the keys of pages that are stored, in place of those not used for longest."""
+        with self._turn:
+            for number, keys in pages:
+                if number not in self._kept:
+                    self._kept[number] = keys
+                    self._size += keys.nbytes
+            while self._size > self._most_bytes:
+                self._size -= self._kept.popitem(last=False)[1].nbytes
+
+
 def survey_of_sites(
-    counts: SiteCounts, session: Session, sites: Sites, batch: pa.RecordBatch, siblings: list[int]
-) -> Survey:
-    """The counts over the batch and the pages that represent its sites.
+    counts: SiteCounts,
+    sites: Sites,
+    batch: pa.RecordBatch,
+    siblings: list[SiteKeys],
+) -> tuple[Survey, dict[int, SiteKeys]]:
+    """The counts over the batch and the pages that represent its sites, and the keys of the batch
+    by row.
 
     A page that is alone on its sites affects no other page and is left out.
     """
-    shared = pa.array(sites.rows_with_company(batch.num_rows), pa.int64())
-    ours = [counts.count(batch.take(shared))] if len(shared) else []
-    counted = add_counts([*ours, *stored_surveys(counts, session, siblings)])
-    return Survey.from_counts(batch.num_rows + len(siblings), [counted])
+    shared = sites.rows_with_company(batch.num_rows)
+    if not shared:
+        return Survey.from_keys(siblings), {}
+    some = len(shared) < batch.num_rows
+    own = counts.page_keys(batch.take(pa.array(shared, pa.int64())) if some else batch)
+    return Survey.from_keys([*own, *siblings]), dict(zip(shared, own, strict=True))
 
 
 def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> Survey:
@@ -123,19 +182,3 @@ def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> S
 def doubles(before: int, after: int) -> bool:
     """Whether the survey of all pages must be renewed when their number grows."""
     return before < LEXICON and before.bit_length() != after.bit_length()
-
-
-def stored_surveys(
-    counts: SiteCounts, session: Session, numbers: list[int]
-) -> list[pa.RecordBatch]:
-    """The counts of stored pages: from their text, or as stored in its place."""
-    if not numbers:
-        return []
-    texts = session.content("texts", numbers)
-    kept = session.content("surveys", [number for number in numbers if number not in texts])
-    found = []
-    if texts:
-        found.append(counts.count(decompress(PAGES, list(texts.values()))))
-    if kept:
-        found.append(decompress(COUNTS, list(kept.values())))
-    return found

@@ -25,6 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
@@ -218,7 +219,7 @@ class Method(ABC):
     # What engines call: the steps, and before them the rule that identical pages are the same
 
     @final
-    @property
+    @cached_property
     def row_schema(self) -> pa.Schema:
         """The schema of what `describe` gives: the features, and what tells identical pages."""
         return pa.schema([*self.feature_schema, *identical.COLUMNS])
@@ -234,7 +235,7 @@ class Method(ABC):
     def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The blocking keys of described pages; identical pages share some of them."""
         keys = [self.keys(rows), identical.identity_keys(rows)]
-        return pa.concat_batches([each.cast(KEYS) for each in keys])
+        return pa.concat_batches([each if each.schema == KEYS else each.cast(KEYS) for each in keys])
 
     @final
     def relate(

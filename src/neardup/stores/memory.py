@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neardup.stores.session import Session
-from neardup.stores.sqlite import SqliteStore, prepare
+from neardup.stores.sqlite import STATEMENTS, SqliteStore, prepare
 
 Result = TypeVar("Result")
 
@@ -22,7 +22,12 @@ class MemoryStore(SqliteStore):
 
     def __init__(self) -> None:
         self._turn = threading.RLock()
-        self._raw = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._raw = sqlite3.connect(
+            ":memory:",
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=STATEMENTS,
+        )
         prepare(self._raw)
         super().__init__(Path(":memory:"))
         self.url = "memory://"

@@ -131,7 +131,10 @@ class PostgresStore:
             try:
                 with self._pool.connection() as raw:
                     raw.execute(begin.encode())
-                    return work(Session(PostgresConnection(raw)))
+                    session = Session(PostgresConnection(raw))
+                    found = work(session)
+                    session.finish()
+                    return found
             except psycopg.errors.DiskFull as error:
                 raise StoreError(
                     f"{self.url}: the disk is full; nothing of this batch was stored, what was "

@@ -14,13 +14,33 @@ PAGES_AT_ONCE = 1_000
 PAGE = ", ".join(PageRow._fields)
 EDGE = ", ".join(Edge._fields)
 CLUSTER = ", ".join(ClusterRow._fields)
+COUNTERS = ["next cluster", "next event", "next page"]
+
+
+NO_ROWS: list[Row] = []
 
 
 class Session:
-    """A transaction over a store."""
+    """A transaction over a store.
+
+    Pages come one by one at crawl time, so a statement that would find or change nothing is not
+    sent, and counters are read once and written once (`finish`).
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
+        self._counters: dict[str, int] = {}
+        self._moved: set[str] = set()  # counters to be written
+
+    def finish(self) -> None:
+        """Write what is held back until the end of the transaction."""
+        if self._moved:
+            moved = sorted(self._moved)
+            self._db.run_many(
+                "UPDATE settings SET value = ? WHERE name = ?",
+                [(str(self._counters[name]), name) for name in moved],
+            )
+            self._moved.clear()
 
     # Settings and counters
 
@@ -34,21 +54,46 @@ class Session:
 
     def take_numbers(self, kind: str, count: int) -> int:
         """Reserve `count` new numbers; returns the first."""
-        found = self._db.rows("SELECT value FROM settings WHERE name = ?", f"next {kind}")
-        first = int(found[0][0]) if found else 1
+        name = f"next {kind}"
+        if not self._counters:
+            sql = "SELECT name, value FROM settings WHERE name IN (?*)"
+            self._counters = {each: int(next_) for each, next_ in self._db.rows(sql, COUNTERS)}
+        if name not in self._counters:
+            self._counters[name] = 1
+            if count:
+                self._db.run("INSERT INTO settings VALUES (?, ?)", name, "1")
+        first = self._counters[name]
         if count:
-            self.keep_setting(f"next {kind}", str(first + count))
+            self._counters[name] = first + count
+            self._moved.add(name)
         return first
+
+    def _found(self, sql: str, *lists: Sequence[int] | Sequence[str]) -> list[Row]:
+        """The rows of a query about lists of values; none for empty lists."""
+        return self._db.rows(sql, *map(list, lists)) if all(lists) else NO_ROWS
+
+    def _change(self, sql: str, values: Sequence[int]) -> None:
+        """Run a statement about a list of values, unless it is empty."""
+        if values:
+            self._db.run(sql, list(values))
+
+    def _insert(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        if listed := list(rows):
+            self._db.insert(table, columns, listed)
+
+    def _run_many(self, sql: str, rows: Iterable[Row]) -> None:
+        if listed := list(rows):
+            self._db.run_many(sql, listed)
 
     # Pages
 
     def known(self, ids: Sequence[str]) -> dict[str, PageRow]:
         """The stored pages with these ids, by id."""
-        rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", list(ids))
+        rows = self._found(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", ids)
         return {row.id: row for row in map(PageRow._make, rows)}
 
     def pages(self, numbers: Sequence[int]) -> dict[int, PageRow]:
-        rows = self._db.rows(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", list(numbers))
+        rows = self._found(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", numbers)
         return {row.number: row for row in map(PageRow._make, rows)}
 
     def pages_after(self, number: int, most: int) -> list[PageRow]:
@@ -66,7 +111,7 @@ class Session:
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
         """The pages of these clusters, in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
-        return [PageRow._make(row) for row in self._db.rows(sql, list(clusters))]
+        return [PageRow._make(row) for row in self._found(sql, clusters)]
 
     def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
         """The first page of each cluster, ignoring those in `without`.
@@ -77,7 +122,7 @@ class Session:
         if without:
             first += " AND NOT number IN (?*)"
         sql = f"SELECT cluster, ({first}) FROM clusters WHERE cluster IN (?*) AND size > 0"
-        rows = self._db.rows(sql, *([list(without)] if without else []), list(clusters))
+        rows = self._found(sql, *([without] if without else []), clusters)
         return {cluster: number for cluster, number in rows if number is not None}
 
     def count_pages(self) -> int:
@@ -89,11 +134,11 @@ class Session:
         return [number for (number,) in self._db.rows(sql, moment, most)]
 
     def put_pages(self, rows: Sequence[PageRow]) -> None:
-        self._db.insert("pages", PageRow._fields, rows)
+        self._insert("pages", PageRow._fields, rows)
 
     def update_pages(self, rows: Iterable[tuple[int, bool, int]]) -> None:
         """Update same-host group and decidability of pages; the page number comes last."""
-        self._db.run_many("UPDATE pages SET sister = ?, decidable = ? WHERE number = ?", rows)
+        self._run_many("UPDATE pages SET sister = ?, decidable = ? WHERE number = ?", rows)
 
     def saw(self, numbers: Sequence[int], moment: int) -> None:
         """Record that these pages were added again."""
@@ -101,26 +146,25 @@ class Session:
 
     def assign(self, rows: Iterable[tuple[int, int]]) -> None:
         """Assign pages to clusters; the page number comes last."""
-        self._db.run_many("UPDATE pages SET cluster = ? WHERE number = ?", rows)
+        self._run_many("UPDATE pages SET cluster = ? WHERE number = ?", rows)
 
     def drop_pages(self, numbers: Sequence[int]) -> None:
         """Delete pages with their content, sites and edges; keys are deleted separately."""
-        listed = list(numbers)
         for table in ("pages", "texts", "features", "surveys", "sites"):
-            self._db.run(f"DELETE FROM {table} WHERE number IN (?*)", listed)
-        self._db.run("DELETE FROM words WHERE rowid IN (?*)", listed)
-        self.drop_edges(listed)
+            self._change(f"DELETE FROM {table} WHERE number IN (?*)", numbers)
+        self._change("DELETE FROM words WHERE rowid IN (?*)", numbers)
+        self.drop_edges(numbers)
 
     # Content, compressed
 
     def content(self, kind: Content, numbers: Sequence[int]) -> dict[int, bytes]:
         """The content of that name of each page that has it."""
         sql = f"SELECT number, content FROM {kind} WHERE number IN (?*)"
-        return dict(self._db.rows(sql, list(numbers)))
+        return dict(self._found(sql, numbers))
 
     def put_content(self, kind: Content, rows: Iterable[tuple[int, bytes]]) -> None:
         """Insert content of pages that have none of that name."""
-        self._db.insert(kind, ("number", "content"), rows)
+        self._insert(kind, ("number", "content"), rows)
 
     def replace_content(self, kind: Content, rows: Sequence[tuple[int, bytes]]) -> None:
         """Insert or replace content."""
@@ -128,65 +172,63 @@ class Session:
         self.put_content(kind, rows)
 
     def drop_content(self, kind: Content, numbers: Sequence[int]) -> None:
-        self._db.run(f"DELETE FROM {kind} WHERE number IN (?*)", list(numbers))
+        self._change(f"DELETE FROM {kind} WHERE number IN (?*)", numbers)
 
     def put_words(self, rows: Iterable[tuple[int, str]]) -> None:
         """Insert the words of pages (`text.tokens.search_words`), for search over texts."""
-        self._db.insert("words", ("rowid", "content"), rows)
+        self._insert("words", ("rowid", "content"), rows)
 
     # Keys
 
-    def postings(self, keys: Sequence[int]) -> list[tuple[int, int]]:
+    def postings(self, keys: Sequence[int]) -> list[Row]:
         """Each of these keys with each page that has it."""
         sql = "SELECT key, number FROM keys WHERE key IN (?*)"
-        return [(key, number) for key, number in self._db.rows(sql, list(keys))]
+        return self._found(sql, keys)
 
     def put_keys(self, rows: Iterable[tuple[int, int]]) -> None:
         """Insert keys of pages, without repeats; sorted input is faster."""
-        self._db.insert("keys", ("key", "number"), rows)
+        self._insert("keys", ("key", "number"), rows)
 
     def drop_keys(self, rows: Iterable[tuple[int, int]]) -> None:
-        self._db.run_many("DELETE FROM keys WHERE key = ? AND number = ?", rows)
+        self._run_many("DELETE FROM keys WHERE key = ? AND number = ?", rows)
 
     def clear_keys(self) -> None:
         self._db.run("DELETE FROM keys")
 
     # Sites
 
-    def on_sites(self, sites: Sequence[int]) -> list[tuple[int, int]]:
+    def on_sites(self, sites: Sequence[int]) -> list[Row]:
         """Each site with the pages that represent it, newest first."""
         sql = "SELECT site, number FROM sites WHERE site IN (?*) ORDER BY site, number DESC"
-        return [(site, number) for site, number in self._db.rows(sql, list(sites))]
+        return self._found(sql, sites)
 
     def standing(self, numbers: Sequence[int]) -> set[int]:
         """Which of these pages represent a site."""
         sql = "SELECT DISTINCT number FROM sites WHERE number IN (?*)"
-        return {number for (number,) in self._db.rows(sql, list(numbers))}
+        return {number for (number,) in self._found(sql, numbers)}
 
     def put_sites(self, rows: Iterable[tuple[int, int]]) -> None:
         """Add pages to those that represent a site."""
-        self._db.insert("sites", ("site", "number"), rows)
+        self._insert("sites", ("site", "number"), rows)
 
     def drop_sites(self, rows: Iterable[tuple[int, int]]) -> None:
         """Remove pages from those that represent a site."""
-        self._db.run_many("DELETE FROM sites WHERE site = ? AND number = ?", rows)
+        self._run_many("DELETE FROM sites WHERE site = ? AND number = ?", rows)
 
     # Edges
 
     def edges(self, numbers: Sequence[int]) -> list[Edge]:
         """The pairs of these pages."""
-        listed = list(numbers)
         sql = f"SELECT {EDGE} FROM edges WHERE a IN (?*) UNION SELECT {EDGE} FROM edges WHERE b"
-        return [Edge._make(row) for row in self._db.rows(f"{sql} IN (?*)", listed, listed)]
+        return [Edge._make(row) for row in self._found(f"{sql} IN (?*)", numbers, numbers)]
 
     def put_edges(self, edges: Sequence[Edge]) -> None:
-        self._db.insert("edges", Edge._fields, edges)
+        self._insert("edges", Edge._fields, edges)
 
     def drop_edges(self, numbers: Sequence[int]) -> None:
         """Delete the pairs of these pages."""
-        listed = list(numbers)
-        self._db.run("DELETE FROM edges WHERE a IN (?*)", listed)
-        self._db.run("DELETE FROM edges WHERE b IN (?*)", listed)
+        self._change("DELETE FROM edges WHERE a IN (?*)", numbers)
+        self._change("DELETE FROM edges WHERE b IN (?*)", numbers)
 
     def clear_edges(self) -> None:
         self._db.run("DELETE FROM edges")
@@ -201,14 +243,14 @@ class Session:
     def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
         """Present or former clusters."""
         sql = f"SELECT {CLUSTER} FROM clusters WHERE cluster IN (?*)"
-        return [ClusterRow._make(row) for row in self._db.rows(sql, list(clusters))]
+        return [ClusterRow._make(row) for row in self._found(sql, clusters)]
 
     def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
-        self._db.insert("clusters", ClusterRow._fields, rows)
+        self._insert("clusters", ClusterRow._fields, rows)
 
     def update_clusters(self, rows: Iterable[ClusterRow]) -> None:
         sql = "UPDATE clusters SET size = ?, changed = ?, moved_to = ? WHERE cluster = ?"
-        self._db.run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
+        self._run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
 
     def events(self, cluster: int) -> list[EventRow]:
         """The events of a cluster, in order."""
@@ -220,7 +262,7 @@ class Session:
         """Append to the history."""
         first = self.take_numbers("event", len(events))
         rows = [(first + place, *event) for place, event in enumerate(events)]
-        self._db.insert("events", ("number", *EventRow._fields), rows)
+        self._insert("events", ("number", *EventRow._fields), rows)
 
     # The state of methods that decide in order
 
@@ -235,10 +277,10 @@ class Session:
     def put_state(self, rows: Sequence[tuple[str, str, str]]) -> None:
         """Insert or replace values of maps."""
         self.drop_state([(name, key) for name, key, _ in rows])
-        self._db.insert("state", ("map", "key", "value"), rows)
+        self._insert("state", ("map", "key", "value"), rows)
 
     def drop_state(self, rows: Iterable[tuple[str, str]]) -> None:
-        self._db.run_many("DELETE FROM state WHERE map = ? AND key = ?", rows)
+        self._run_many("DELETE FROM state WHERE map = ? AND key = ?", rows)
 
     def clear_state(self) -> None:
         self._db.run("DELETE FROM state")
@@ -248,7 +290,7 @@ class Session:
     def put_feedback(self, row: FeedbackRow) -> None:
         """Insert or replace the feedback on a pair."""
         self.drop_feedback(row.a, row.b)
-        self._db.insert("feedback", FeedbackRow._fields, [row])
+        self._insert("feedback", FeedbackRow._fields, [row])
 
     def drop_feedback(self, a: str, b: str) -> None:
         self._db.run("DELETE FROM feedback WHERE a = ? AND b = ?", a, b)
@@ -260,7 +302,7 @@ class Session:
             rows = self._db.rows(f"SELECT {names} FROM feedback ORDER BY at, a, b")
         else:
             sql = f"SELECT {names} FROM feedback WHERE a IN (?*) AND b IN (?*) ORDER BY at, a, b"
-            rows = self._db.rows(sql, list(ids), list(ids))
+            rows = self._found(sql, ids, ids)
         return [FeedbackRow(a, b, bool(duplicate), at, note) for a, b, duplicate, at, note in rows]
 
     # Reports

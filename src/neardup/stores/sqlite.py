@@ -32,6 +32,8 @@ TYPES = {
     "words": "fts5",
 }
 PATIENCE = 120.0  # seconds to wait for another writer
+SHORT = 64  # values of a list that are bound one by one
+STATEMENTS = 512  # prepared statements kept per connection
 ROWS_AT_ONCE = 64  # rows per insert statement; every SQLite accepts 999 values
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
 
@@ -43,10 +45,10 @@ class SqliteConnection:
         self.raw = raw
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        return self.raw.execute(_translated(sql), _listed(values)).fetchall()
+        return self.raw.execute(*_bound(sql, values)).fetchall()
 
     def run(self, sql: str, *values: object) -> None:
-        self.raw.execute(_translated(sql), _listed(values))
+        self.raw.execute(*_bound(sql, values))
 
     def run_many(self, sql: str, rows: Iterable[Row]) -> None:
         self.raw.executemany(sql, rows)
@@ -68,19 +70,46 @@ class SqliteConnection:
         return int(found or 0)
 
 
+def _bound(sql: str, values: tuple[object, ...]) -> tuple[str, list[object]]:
+    """A statement with its values.
+
+    A short list becomes as many values, repeated up to a power of two, so that few statements are
+    prepared; a long one becomes an array in JSON.
+    """
+    bound: list[object] = []
+    lengths = []
+    for each in values:
+        if not isinstance(each, list):
+            bound.append(each)
+        elif 0 < len(each) <= SHORT and _plain(each):
+            length = 1 << (len(each) - 1).bit_length()
+            lengths.append(length)
+            bound += each
+            bound += each[-1:] * (length - len(each))
+        else:
+            lengths.append(0)
+            bound.append(json.dumps(each))
+    return _translated(sql, *lengths) if lengths else sql, bound
+
+
+def _plain(values: list[object]) -> bool:
+    """Whether values can be bound; halves of characters, which no id has, only JSON can carry."""
+    return isinstance(values[0], int) or all(str(each).isascii() for each in values)
+
+
 @cache
-def _translated(sql: str) -> str:
-    return sql.replace("IN (?*)", "IN (SELECT value FROM json_each(?))")
+def _translated(sql: str, *lengths: int) -> str:
+    """Lists of these lengths in place of each `?*`; 0 for an array in JSON."""
+    for length in lengths:
+        values = ", ".join("?" * length) if length else "SELECT value FROM json_each(?)"
+        sql = sql.replace("?*", values, 1)
+    return sql
 
 
 @cache
 def _inserting(table: str, columns: tuple[str, ...], rows: int) -> str:
     row = f"({', '.join('?' * len(columns))})"
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}"
-
-
-def _listed(values: tuple[object, ...]) -> list[object]:
-    return [json.dumps(each) if isinstance(each, list) else each for each in values]
 
 
 class SqliteStore:
@@ -113,7 +142,9 @@ class SqliteStore:
             raw = self._connection()
             raw.execute(begin)
             try:
-                found = work(Session(SqliteConnection(raw)))
+                session = Session(SqliteConnection(raw))
+                found = work(session)
+                session.finish()
                 raw.execute("COMMIT")
             except BaseException:
                 if raw.in_transaction:  # some errors have already rolled back
@@ -130,7 +161,11 @@ class SqliteStore:
 
     def _connect(self) -> sqlite3.Connection:
         raw = sqlite3.connect(
-            self._file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            self._file,
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=STATEMENTS,
         )
         prepare(raw)
         return raw

@@ -13,9 +13,12 @@ machine, on many, or at crawl time over a sample of each site. A `Survey` holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -64,6 +67,16 @@ class Survey:
         """The counts as the table that kernels look up (`kernels.site.count_table`)."""
         return site.count_table(self.keys, self.counts)
 
+    @classmethod
+    def from_keys(cls, pages: Sequence[Keys]) -> Survey:
+        """A survey of pages, from the keys that each counts one for."""
+        if not pages:
+            return cls(0, np.empty(0, np.uint64), np.empty(0, np.int64))
+        keys = np.concatenate(pages)
+        ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
+        keys, counts = key_order.sums_of_keys(*ordered)
+        return cls(len(pages), keys[counts > 1], counts[counts > 1])
+
     def count(self, keys: Keys) -> Numbers:
         """The count of each key, at least 1."""
         if self.keys.size == 0:
@@ -96,6 +109,9 @@ class SiteCounts(Protocol):
     def count(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """What these pages count for (`schemas.COUNTS`); equal keys are added up."""
 
+    def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
+        """The keys that each page counts one for: `count` page by page."""
+
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         """Every key that these pages will look up, each once, for an engine that hands a batch only
         the counts it needs."""
@@ -110,6 +126,15 @@ IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number
 IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
 FURNITURE_LINKS = 0.5  # share of links from which a line is furniture
+
+
+_last_of_thread = threading.local()
+
+
+def _forget_layout(batch: weakref.ref[pa.RecordBatch]) -> None:
+    """A batch is gone; its layout holds most of its memory."""
+    if getattr(_last_of_thread, "layout", (None,))[0] is batch:
+        del _last_of_thread.layout
 
 
 @dataclass(frozen=True)
@@ -127,7 +152,20 @@ class Layout:
 
     @classmethod
     def of(cls, pages: pa.RecordBatch) -> Layout:
-        """The lines of pages. Plain texts may come without the columns of markup."""
+        """The lines of pages. Plain texts may come without the columns of markup.
+
+        Counting, sites and features ask for the lines of one batch in turn: the last layout of each
+        thread is kept as long as its batch is.
+        """
+        batch, layout = getattr(_last_of_thread, "layout", (None, None))
+        if batch is None or batch() is not pages:
+            layout = cls._of(pages)
+            _last_of_thread.layout = weakref.ref(pages, _forget_layout), layout
+        assert isinstance(layout, cls)
+        return layout
+
+    @classmethod
+    def _of(cls, pages: pa.RecordBatch) -> Layout:
         data, offsets = string_buffers(pages["text"])
         data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
         starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
@@ -177,6 +215,21 @@ class LineCounts:
         keys = self._keys(page, page.furniture)
         ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
         return pa.record_batch(list(key_order.sums_of_keys(*ordered)), schema=COUNTS)
+
+    def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
+        page = Layout.of(pages)
+        if not page.has_sites:
+            return [np.empty(0, np.uint64)] * pages.num_rows
+        by_site = self.furniture_keys(page)
+        heads = np.stack([site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)])
+        found = []
+        for row, (first, last) in enumerate(pairwise(page.documents.tolist())):
+            lines, host = np.array([0, last - first]), page.hosts[row : row + 1]
+            furniture, sites = page.furniture[first:last], by_site[row : row + 1]
+            of_lines = site.survey_keys(page.hashes[first:last], lines, furniture, host, sites)
+            of_traces = site.trace_keys(page.traces[first:last], lines, host)
+            found.append(np.concatenate([heads[:, row][heads[:, row] != 0], of_lines, of_traces]))
+        return found
 
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         """A line that is furniture here may be none on other pages, so it is looked up, too."""
@@ -261,6 +314,10 @@ class BlockCounts:
         both = np.concatenate([block[once], with_title[once]])
         keys, counts = np.unique(both, return_counts=True)
         return pa.record_batch([keys, counts.astype(np.int64)], schema=COUNTS)
+
+    def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
+        rows = range(pages.num_rows)
+        return [self.count(pages.slice(row, 1))["key"].to_numpy() for row in rows]
 
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         keys: Keys = self.count(pages)["key"].to_numpy()

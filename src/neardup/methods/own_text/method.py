@@ -19,6 +19,7 @@ Why, and what each constant is: docs/methods/own-text.md.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -112,7 +113,7 @@ class OwnText(Method):
         """On the view `own` lines are weighed, not left out."""
         return pages if self.view is View.OWN else super().viewed(pages, surveyed)
 
-    @property
+    @cached_property
     def feature_schema(self) -> pa.Schema:
         return pa.schema(
             [
