@@ -28,7 +28,7 @@ from neardup.index.answers import (
     stored_answers,
 )
 from neardup.index.candidates import stored_features
-from neardup.index.sites import sites_of, survey_of_sites
+from neardup.index.sites import PageCounts, sites_of, survey_of_sites
 from neardup.methods.base import Method, SurveyResults
 from neardup.model import Cluster, Page, Relation, Verdict
 from neardup.schemas import PAGES
@@ -93,8 +93,8 @@ def weighed_texts(
     surveyed = SurveyResults()
     if (counts := method.site_counts) is not None:
         sites = sites_of(method, session, batch)
-        others = sorted(set(sites.siblings()) - set(numbers))
-        surveyed = SurveyResults(survey_of_sites(counts, session, sites, batch, others))
+        others = PageCounts().of(counts, session, sorted({*sites.siblings()} - {*numbers}))
+        surveyed = SurveyResults(survey_of_sites(counts, sites, batch, others)[0])
     return texts_with_weights(method, batch, surveyed)
 
 

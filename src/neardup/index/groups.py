@@ -54,8 +54,8 @@ def group_pages(
     pages in these groups.
 
     `edges` are the pairs of the changed pages. The stored pairs of pages in `void` are out of date;
-    pages in `gone` are removed, and those in `unstored` new. Stored pages of large components stay where they are unless they
-    are in `changed`.
+    pages in `gone` are removed, and those in `unstored` new. Stored pages of large components
+    stay where they are unless they are in `changed`.
     """
     old = session.edges(sorted(void)) if void else []
     seeds = {*changed, *(end for edge in old for end in (edge.a, edge.b))} - gone
@@ -63,9 +63,7 @@ def group_pages(
     rows = {**session.pages(sorted((near | seeds) - changed.keys())), **changed}
     joins = frozenset(str(relation) for relation in method.joins)
     constraints = stated_constraints(session, changed)
-    graph = Graph(
-        session, joins, edges, void, constraints, bounds.component, frozenset(unstored)
-    )
+    graph = Graph(session, joins, edges, void, constraints, bounds.component, frozenset(unstored))
     large = in_large_clusters(session, rows, bounds.component)
     components = Components(graph, large)
     components.explore(seeds)
@@ -133,9 +131,7 @@ class _Grouping:
         near = [known.get(pair, np.nan) for pair in pairs]
         if unknown := [place for place, pair in enumerate(pairs) if pair not in known]:
             left, right = one[unknown].tolist(), other[unknown].tolist()
-            for place, (relation, similarity) in zip(
-                unknown, self.judge(left, right), strict=True
-            ):
+            for place, (relation, similarity) in zip(unknown, self.judge(left, right), strict=True):
                 joins = relation in self.graph.joins
                 near[place] = APART if not joins else 1.0 if similarity is None else similarity
         return np.array(near, np.float64)

@@ -335,9 +335,7 @@ class Index:
 
     def _plan(self, session: Session, new: Arrived, first: int, at: int, known: _Known) -> Plan:
         method, replaced = self.method, known.replaced
-        return make_plan(
-            method, session, new.pages, first, at, replaced, self.bounds, self._counts
-        )
+        return make_plan(method, session, new.pages, first, at, replaced, self.bounds, self._counts)
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)

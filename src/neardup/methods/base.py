@@ -234,8 +234,10 @@ class Method(ABC):
     @final
     def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The blocking keys of described pages; identical pages share some of them."""
-        keys = [self.keys(rows), identical.identity_keys(rows)]
-        return pa.concat_batches([each if each.schema == KEYS else each.cast(KEYS) for each in keys])
+        found = [self.keys(rows), identical.identity_keys(rows)]
+        return pa.concat_batches(
+            [keys if keys.schema == KEYS else keys.cast(KEYS) for keys in found]
+        )
 
     @final
     def relate(
