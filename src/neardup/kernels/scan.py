@@ -27,7 +27,7 @@ from neardup.kernels.scan_attributes import (
 )
 from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
 from neardup.kernels.scan_bytes import BANG, SLASH, Bytes, find, hash_of, is_letter
-from neardup.kernels.scan_styles import FAINT, HIDDEN
+from neardup.kernels.scan_styles import HIDDEN
 from neardup.kernels.scan_tags import (
     LESS,
     after_bogus_comment,
@@ -41,10 +41,8 @@ from neardup.kernels.scan_text import (
     BOUNDARY_AT,
     CONTEXT,
     DEPTH,
-    FAINT_BYTES,
     FOREIGN,
     IMAGES,
-    IN_FAINT,
     INNERMOST,
     KIND_MASK,
     KIND_SHIFT,
@@ -85,7 +83,6 @@ from neardup.kernels.scan_tree import (
 )
 
 QUESTION, AMPERSAND = 63, 38
-FADES_IN = 4  # times as much text of opacity 0 as other text: scripts will show it
 _ALT = np.uint64(hash_of("alt"))
 
 
@@ -213,14 +210,9 @@ def scan_page(
             _begin_page(state, start, first_block)
             state[PIECES] = count
             return True
-        revealed = 0
         if state[BLOCKS] == first_block:  # a page that a script uncovers once it has loaded
-            revealed = HIDDEN | FAINT
-        elif state[FAINT_BYTES] > FADES_IN * (state[POSITION] - start):
-            revealed = FAINT
-        if revealed:
             _begin_page(state, start, first_block)
-            state[REVEALED] = revealed
+            state[REVEALED] = HIDDEN
             _scan_html(data, alt_texts, text, marks, frames, pieces, state, places)
     else:
         state[CONTEXT] = PREFORMATTED
@@ -260,10 +252,7 @@ def _scan_html(
     i, end = 0, len(data)
     while i < end:
         if state[CONTEXT] & SKIPPED:
-            before = i
             i = find(data, i, end, LESS)
-            if state[CONTEXT] & IN_FAINT:
-                state[FAINT_BYTES] += i - before
         else:
             i = write_text(data, i, end, text, marks, state)
         if i >= end:
@@ -359,11 +348,7 @@ def _start_tag(
             end_block(text, marks, state)
         _count(state, tag)
     if flags & t.VOID:
-        if (
-            tag == t.IMG
-            and alt_texts
-            and not (state[CONTEXT] & SKIPPED or facts & (HIDDEN | FAINT))
-        ):
+        if tag == t.IMG and alt_texts and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
             start, stop = find_attribute(data, after_name, end, _ALT)
             if start < stop:
                 write_attribute(data, start, stop, text, marks, state)
@@ -405,8 +390,6 @@ def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
     """The context of an element's content, by that of the element."""
     if flags & t.SKIP or facts & HIDDEN or (tag == t.DIALOG and not facts & OPEN):
         context |= SKIPPED
-    elif facts & FAINT and not context & SKIPPED:
-        context |= SKIPPED | IN_FAINT
     if tag == t.SVG or tag == t.MATH:
         context |= FOREIGN
     if flags & t.PRE:
@@ -467,7 +450,7 @@ def _raw_element(
             scan_meta.note_linked_data(data, i, stop, places)
         elif state[PIECES]:
             scan_assembly.note_calls(data, i, stop, state, pieces)
-    elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & (HIDDEN | FAINT)):
+    elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
         outer = state[CONTEXT]
         state[CONTEXT] = _context_in(outer, tag, t.FLAGS[tag], facts)
         write_literal(data, i, stop, text, marks, state)

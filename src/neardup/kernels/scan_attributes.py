@@ -31,7 +31,6 @@ from neardup.kernels.scan_styles import HIDDEN, style_hides
 OPEN = 2  # of a dialog: it is shown
 SELF_CLOSING = 4  # `/>`
 DATED = 8  # itemprop="datePublished"
-# FAINT = 16: of opacity 0
 REGION_SHIFT = 8
 
 _STYLE, _HIDDEN, _ROLE, _OPEN, _ITEMPROP = (

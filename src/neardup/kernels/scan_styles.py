@@ -1,16 +1,15 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
 """The style attribute: whether it keeps text from every reader's eye.
 
-    display: none             visibility: hidden, collapse        opacity: 0
+    display: none             visibility: hidden, collapse
     font-size: 0              clip: rect(0 ... or rect(1px ...    text-indent: -900px or less
     left, top, right: -900px or less, of what is positioned; -4000px or less in any case
     margin-left, margin-top: -4000px or less
     color and background(-color): the same
 
 Distances are those that hide text. Nearer ones belong to carousels and menus, which move what is
-seen: a strip of slides stands at -1200px, and one of its slides is shown. Text of opacity 0 that is
-also moved or in transition is about to fade in; so is all of it where next to nothing else is on
-the page (`scan.scan_page`). Style sheets are not read.
+seen: a strip of slides stands at -1200px, and one of its slides is shown. Opacity does not hide:
+many themes give their whole page opacity 0 until a script fades it in. Style sheets are not read.
 """
 
 from __future__ import annotations
@@ -32,14 +31,13 @@ from neardup.kernels.scan_bytes import (
     trim,
 )
 
-HIDDEN, FAINT = 1, 16  # as facts of a tag, see scan_attributes
+HIDDEN = 1  # as a fact of a tag, see scan_attributes
 
-DISPLAY, VISIBILITY, OPACITY, FONT_SIZE, INDENT, EDGE, MARGIN, POSITION = range(1, 9)
-COLOUR, BACKGROUND, CLIP, MOTION = range(9, 13)
+DISPLAY, VISIBILITY, FONT_SIZE, INDENT, EDGE, MARGIN, POSITION = range(1, 8)
+COLOUR, BACKGROUND, CLIP = range(8, 11)
 _PROPERTIES = {
     "display": DISPLAY,
     "visibility": VISIBILITY,
-    "opacity": OPACITY,
     "font-size": FONT_SIZE,
     "text-indent": INDENT,
     "left": EDGE,
@@ -52,10 +50,6 @@ _PROPERTIES = {
     "background": BACKGROUND,
     "background-color": BACKGROUND,
     "clip": CLIP,
-    "transform": MOTION,
-    "transition": MOTION,
-    "animation": MOTION,
-    "will-change": MOTION,
 }
 _KEYS, _VALUES = hash_table(_PROPERTIES, 64)
 # Most declarations are about width, height, margin, padding ...: length and first letter rule them
@@ -82,9 +76,9 @@ HASH, DOT, MINUS, PLUS, COMMA, PERCENT = 35, 46, 45, 43, 44, 37
 
 @kernel
 def style_hides(data: Bytes, i: int, end: int) -> int:
-    """HIDDEN or FAINT if the declarations in data[i:end] keep text from being seen, else 0."""
+    """HIDDEN if the declarations in data[i:end] keep text from being seen, else 0."""
     colour, background, farthest = NO_COLOUR, NO_COLOUR, 0
-    positioned, faint, moving = False, False, False
+    positioned = False
     while i < end:
         stop = find_near(data, i, end, SEMICOLON)
         colon = find_near(data, i, stop, COLON)
@@ -112,8 +106,6 @@ def style_hides(data: Bytes, i: int, end: int) -> int:
             colour = _colour(data, value, value_end)
         elif what == BACKGROUND:
             background = _colour(data, value, value_end)
-        elif what == MOTION:
-            moving = True
         elif what == CLIP:
             if value + 5 < value_end and name_hash(data, value, value + 5) == _RECT:
                 number, _ = _pixels(data, value + 5, value_end)
@@ -121,21 +113,17 @@ def style_hides(data: Bytes, i: int, end: int) -> int:
                     return HIDDEN
         else:
             number, _ = _pixels(data, value, value_end)
-            if what == OPACITY:
-                faint = number == 0
-            elif (
+            if (
                 (what == FONT_SIZE and number == 0)
                 or (what == INDENT and number <= OFF_SCREEN)
                 or (what == MARGIN and number <= FAR_OFF_SCREEN)
             ):
                 return HIDDEN
-            elif what == EDGE and number < farthest:
+            if what == EDGE and number < farthest:
                 farthest = number
     limit = OFF_SCREEN if positioned else FAR_OFF_SCREEN
     is_blank = colour == background and colour != NO_COLOUR
-    if farthest <= limit or is_blank:
-        return HIDDEN
-    return FAINT if faint and not moving else 0
+    return HIDDEN if farthest <= limit or is_blank else 0
 
 
 @kernel

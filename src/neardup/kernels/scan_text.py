@@ -42,9 +42,8 @@ LOWEST = 18
 WATCHED_PIECE = 19  # the piece that ends with the element at WATCHED
 BOUNDARY_AT = 20  # the innermost boundary that is open
 MOVES = 21  # pieces that a browser shows elsewhere
-FAINT_BYTES = 22  # text and white space of opacity 0
-CALLS = 23  # that move pieces
-INNERMOST = 24  # from here on, for each element, its innermost open frame
+CALLS = 22  # that move pieces
+INNERMOST = 23  # from here on, for each element, its innermost open frame
 STATE_SIZE = INNERMOST + 256
 
 # The context that text stands in. Kind and region are as in `model`.
@@ -53,7 +52,6 @@ PREFORMATTED = 2
 FOREIGN = 4
 LINK = 8  # in a link that began since the last table cell or the like
 OUTER_LINK = 16  # in a link around that
-IN_FAINT = 32  # of opacity 0, which is skipped
 KIND_SHIFT, KIND_MASK = 8, 15
 REGION_SHIFT, REGION_MASK = 12, 7
 

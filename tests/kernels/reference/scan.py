@@ -80,24 +80,8 @@ def scan_html(page: str) -> list[ReferenceBlock]:
     tree = node_of(html5lib.parse(page, treebuilder="etree", scripting=True), _name)
     run_stream(tree)
     flatten(tree)
-    blocks = _blocks(_pieces(tree, Context(), ""))
-    if not blocks:
-        return _blocks(_pieces(tree, Context(), "hidden faint"))
-    if _faint_bytes(tree) > 4 * sum(len(block.text.encode()) + 1 for block in blocks):
-        return _blocks(_pieces(tree, Context(), "faint"))
-    return blocks
-
-
-def _faint_bytes(element: Node, inside: bool = False) -> int:
-    """Bytes of text and white space in elements of opacity 0."""
-    if not inside and not _is_shown(element, element.name, "faint"):
-        return 0
-    inside = inside or not _is_shown(element, element.name, "")
-    return sum(
-        len(child.data.encode()) * inside if child.name == "" else _faint_bytes(child, inside)
-        for child in element.children
-        if child.name not in ("!", "script", "style")
-    )
+    blocks = _blocks(_pieces(tree, Context(), reveal=False))
+    return blocks or _blocks(_pieces(tree, Context(), reveal=True))
 
 
 def scan_lines(text: str) -> list[ReferenceBlock]:
@@ -106,7 +90,7 @@ def scan_lines(text: str) -> list[ReferenceBlock]:
     return [block for line in lines for block in _blocks(iter([(line, Context())]))]
 
 
-def _pieces(element: Node, context: Context, reveal: str) -> Iterator[Piece]:
+def _pieces(element: Node, context: Context, reveal: bool) -> Iterator[Piece]:
     """The text in an element, in order, cut where blocks end."""
     name = element.name
     if not _is_shown(element, name, reveal):
@@ -133,17 +117,16 @@ def _name(element: Any) -> str:
     return tag.rpartition("}")[2] if tag.endswith(("}svg", "}math")) else tag
 
 
-def _is_shown(element: Node, name: str, reveal: str) -> bool:
+def _is_shown(element: Node, name: str, reveal: bool) -> bool:
     if name in NOT_TEXT or (name == "dialog" and element.get("open") is None):
         return False
     if name in ("html", "body"):  # a body is shown once its scripts have run
         return True
-    how = "hidden" if element.get("hidden") is not None else style_hides(element.get("style") or "")
-    return how == "" or how in reveal
+    return reveal or (element.get("hidden") is None and not style_hides(element.get("style") or ""))
 
 
-def style_hides(style: str) -> str:
-    """How a style keeps text from being seen: hidden, faint or not; `scan_styles` has the rules."""
+def style_hides(style: str) -> bool:
+    """Whether a style keeps text from being seen; `scan_styles` has the rules."""
     stated: list[tuple[str, str]] = []
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
@@ -151,10 +134,9 @@ def style_hides(style: str) -> str:
     last = dict(stated)
     edges = [_pixels(value) for name, value in stated if name in ("left", "top", "right")]
     limit = -900 if last.get("position") in ("absolute", "fixed") else -4000
-    moves = any(name in last for name in ("transform", "transition", "animation", "will-change"))
     backgrounds = [value for name, value in stated if name in ("background", "background-color")]
     colour = _colour(last.get("color", ""))
-    if (
+    return (
         ("display", "none") in stated
         or ("visibility", "hidden") in stated
         or ("visibility", "collapse") in stated
@@ -167,9 +149,7 @@ def style_hides(style: str) -> str:
         )
         or any(name == "clip" and _is_small(value) for name, value in stated)
         or (colour != "" and colour == _colour(backgrounds[-1] if backgrounds else ""))
-    ):
-        return "hidden"
-    return "faint" if _pixels(last.get("opacity", "1")) == 0 and not moves else ""
+    )
 
 
 def _trimmed(text: str) -> str:
