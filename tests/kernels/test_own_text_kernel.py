@@ -96,14 +96,20 @@ def test_the_best_segment(scores: list[int]) -> None:
     known_pages,
     st.sampled_from([0.0, 1.0, 2.5, 3.0]),
     st.sampled_from([0.0, 1 / 16, 0.25, 0.5]),
+    st.sampled_from([0.0, 0.25, 1.0]),
     st.sampled_from([0.0, 1 / 64, 0.5, 1.0]),
 )
 def test_weights_on_site(
-    batch: list[list[Weighed]], known: plain.Known, power: float, own_share: float, faint: float
+    batch: list[list[Weighed]],
+    known: plain.Known,
+    power: float,
+    own_share: float,
+    new_share: float,
+    faint: float,
 ) -> None:
     told, units, counts, weights, more = columns(batch)
     at = places(batch)
-    found = own_text.weights_on_site(
+    *found, levels = own_text.weights_on_site(
         weights,
         told,
         units.astype(np.int64),
@@ -115,8 +121,12 @@ def test_weights_on_site(
         at,
         power,
         own_share,
+        new_share,
         faint,
     )
+    edited = counts + more
+    for level, some, masses in zip(levels, split(edited, at), split(told * units, at), strict=True):
+        assert level == plain.own_level(list(some), list(masses), own_share)
     for *here, page in zip(*(split(side, at) for side in found), batch, strict=True):
         wanted = plain.weights_on_site(
             [line.weight for line in page],
@@ -126,6 +136,7 @@ def test_weights_on_site(
             known,
             power,
             own_share,
+            new_share,
             faint,
         )
         for side in range(2):

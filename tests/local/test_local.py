@@ -199,7 +199,9 @@ def test_a_missing_input_is_named(tmp_path: Path) -> None:
 
 def test_an_earlier_result_is_replaced_and_nothing_else_is(pages: Path, tmp_path: Path) -> None:
     out = dedup(str(pages), tmp_path / "out", format="parquet").folder
-    dedup(str(pages), out)
+    with pytest.raises(OutputError, match="use --force to replace it"):
+        dedup(str(pages), out)
+    dedup(str(pages), out, force=True)
     assert not (out / "clusters.parquet").exists()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     mine = tmp_path / "mine"

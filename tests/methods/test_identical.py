@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from neardup import Index, RawPage, Relation, compare, dedup, html_page, text_page
 from neardup.arrays import FeatureRows
 from neardup.methods import identical
+from neardup.methods.base import SharedKeys
 from neardup.methods.registry import BUILT_IN, make_method
 from neardup.pages.raw import raw_batch
 from neardup.text.parse import parse
@@ -122,6 +123,68 @@ def test_what_is_not_identical() -> None:
     titled = html_page("<title>A</title><p>" + "word " * 40, id="1")
     retitled = html_page("<title>B</title><p>" + "word " * 40, id="2")
     assert "identical" not in compare(titled, retitled).evidence
+
+
+WALL = "<p>" + " ".join(f"We store {word} on your device." for word in "abcdefghijkl") + "</p>"
+TITLES = ["Ferries at night", "Bridges by day", "Harbours in winter", "Orchards in May"]
+
+
+def shell(title: str, number: int, body: str = WALL, host: str = "wall") -> RawPage:
+    html = f"<title>{title} | Wall</title>{body}"
+    return html_page(html, id=f"{host}{number}", url=f"http://{host}.example/{number}")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_shells_are_undecided(name: str, tmp_path: Path) -> None:
+    """Pages of a host that show one text under several titles, or next to no text."""
+    pages = [shell(title, number) for number, title in enumerate(TITLES)]
+    pages += [shell("App", number, "<div>Loading ...</div>", "app") for number in range(3)]
+    out = tmp_path / "out"
+    result = dedup(write(tmp_path / "p.jsonl", pages), out, method=name, report=False)
+    assert all(len(cluster.members) == 1 for cluster in result.clusters())
+    if not hasattr(make_method(name), "assign"):
+        assert result.summary["shells"] == {
+            "pages": 7,
+            "hosts": {"wall.example": 4, "app.example": 3},
+        }
+    if isinstance(make_method(name).candidate_source, SharedKeys):
+        rejected = map(json.loads, (out / "rejected.jsonl").read_text().splitlines())
+        reasons = {each["evidence"]["why"] for each in rejected}
+        assert identical.SHELL_REASON in reasons
+    verdict = compare(pages[0], pages[1], method=name)
+    assert (verdict.relation, verdict.similarity) == (Relation.UNDECIDED, None)
+    assert verdict.evidence["shell"] is True
+
+
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_shells_at_crawl_time(at_once: int) -> None:
+    pages = [shell(title, number) for number, title in enumerate(TITLES)]
+    with Index.open("memory://") as index:
+        for start in range(0, len(pages), at_once):
+            index.add_many(pages[start : start + at_once])
+        assert all(len(cluster.members) == 1 for cluster in index.clusters())
+
+
+def test_shells_that_differ_in_the_date(tmp_path: Path) -> None:
+    pages = [
+        shell(title, number, f"<p>It is the {number + 3}th of May, and {number} degrees.</p>{WALL}")
+        for number, title in enumerate(TITLES)
+    ]
+    result = dedup(write(tmp_path / "p.jsonl", pages), tmp_path / "out", report=False)
+    assert all(len(cluster.members) == 1 for cluster in result.clusters())
+    assert result.summary["shells"]["pages"] == 4
+
+
+def test_a_title_that_the_text_shows_is_no_shell() -> None:
+    article = "".join(f"<p>{'word ' * 8}{number} ferries.</p>" for number in range(9))
+    one, other = (
+        html_page(f"<title>{title}</title><h1>Ferries at night</h1>{article}", url=url)
+        for title, url in [
+            ("Ferries at night", "http://a.example/1"),
+            ("Ferries at night - print view", "http://a.example/2"),
+        ]
+    )
+    assert compare(one, other).relation is Relation.SAME
 
 
 TEXTS = st.sampled_from(["", "a", "b", "long " * 30, "lang " * 30])

@@ -90,6 +90,9 @@ def show_outcome(result: Result, write_kept: Path | None = None) -> None:
     )
     if counts["undecided"]:
         table.add_row(f"{counts['undecided']:,}", "pages with too little text to decide")
+    if (shells := result.summary.get("shells", {}).get("pages")) and counts["undecided"]:
+        hosts = ", ".join(list(result.summary["shells"]["hosts"])[:3])
+        table.add_row(f"{shells:,}", f"of them shells whose text did not arrive ({hosts})")
     if counts["skipped"]:
         table.add_row(f"{counts['skipped']:,}", f"records skipped: {_reasons(result)}")
     console.print(table)

@@ -294,7 +294,7 @@ def _join_identical(
     if not pairs.left.size:
         return set()
     kinds = at_hand.identical(pairs.left.tolist(), pairs.right.tolist())
-    joins = kinds != NEITHER
+    joins = kinds > NEITHER
     pair = pairs.left[joins].tolist(), pairs.right[joins].tolist()
     judged = verdicts_on(kinds[joins])
     keep_edges(plan, *pair, relations_in(judged))

@@ -14,6 +14,7 @@ from neardup.kernels.shingles import Offsets
 Weights = NDArray[np.float64]
 
 MOST = 0.75  # of the pages with a title: an edit may hide a line from some of them
+SHORT_ARTICLE = 500.0  # units, 250 words: of less text a changed line makes another page
 
 
 @kernel
@@ -74,10 +75,11 @@ def weights_on_site(
     documents: Offsets,
     power: float,
     own_share: float,
+    new_share: float,
     faint: float,
-) -> tuple[Weights, Weights]:
-    """The weights after what the site repeats is taken off; 0 for lines that are left out. And the
-    same for a comparison with a page of the same site.
+) -> tuple[Weights, Weights, Weights]:
+    """The weights after what the site repeats is taken off; 0 for lines that are left out. The same
+    for a comparison with a page of the same site. And the own level of each page.
 
         weight * min(1, own level / (1 + others)) ** power
 
@@ -92,12 +94,14 @@ def weights_on_site(
     below `faint` of the heaviest are left out.
     """
     kept, to_sisters = np.zeros(len(weights)), np.zeros(len(weights))
+    levels = np.empty(len(documents) - 1)
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         masses = told[begin:end] * units[begin:end]
         edited = edited_counts[begin:end]
         level = _own_level(edited, masses, own_share)
-        copies = _copies(edited, masses, title_counts[document], level, own_share)
+        levels[document] = level
+        copies = _copies(edited, masses, title_counts[document], level, own_share, new_share)
         pair_level = max(level, pair_levels[document])
         if copies > 1.0:
             level, pair_level = 1.0, 1.0
@@ -113,7 +117,7 @@ def weights_on_site(
             if kept[line] > 0.0:
                 others = _others(counts[line], edited_counts[line], few_pages[document], copies)
                 to_sisters[line] = weights[line] * _left_of(pair_level / (1.0 + others), power)
-    return kept, to_sisters
+    return kept, to_sisters, levels
 
 
 @kernel
@@ -124,13 +128,24 @@ def _others(count: int, edited_count: int, few_pages: float, copies: float) -> f
 
 @kernel
 def _copies(
-    counts: Offsets, masses: Weights, title_count: int, level: float, own_share: float
+    counts: Offsets,
+    masses: Weights,
+    title_count: int,
+    level: float,
+    own_share: float,
+    new_share: float,
 ) -> float:
-    """How many copies a page has on its site, itself included: all pages with its title, if all but
-    twice `own_share` of its text stands on `MOST` of them; otherwise 1, which says nothing."""
+    """How many copies a page has on its site, itself included: all pages with its title, if nearly
+    all of its text stands on `MOST` of them; otherwise 1, which says nothing.
+
+    The rest may be twice `own_share`, and up to `new_share` in a long text, of which a paragraph
+    was rewritten or added.
+    """
     if title_count < 2 or title_count < level:
         return 1.0
-    least = _own_level(counts, masses, 2.0 * own_share)
+    total = masses.sum()
+    rest = max(2.0 * own_share, new_share * total / (total + SHORT_ARTICLE))
+    least = _own_level(counts, masses, rest)
     return float(title_count) if least >= MOST * title_count else 1.0
 
 

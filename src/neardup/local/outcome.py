@@ -24,10 +24,12 @@ from neardup.methods.base import Method
 from neardup.methods.registry import reference
 from neardup.model import Relation, Skip
 from neardup.pages import Limits
+from neardup.pages.urls import host
 from neardup.rules.summary import REJECTED, build_summary, count_pages
 from neardup.schemas import FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 65_536
+SHELL_HOSTS = 20  # that the summary names
 
 
 def write_result(
@@ -147,7 +149,14 @@ def summarise(
         Counter(str(skip.reason) for skip in corpus.skips),
         {stage.name: stage.size for stage in run.stages.done if stage.size},
         measured(run),
-    )
+    ) | {"shells": _count_shells(outcome)}
+
+
+def _count_shells(outcome: Outcome) -> dict[str, Any]:
+    """How many pages are shells, and the hosts with most of them."""
+    urls = outcome.corpus.pages["url"].filter(pa.array(outcome.shells)).to_pylist()
+    by_host = sorted(Counter(map(host, urls)).items(), key=lambda each: (-each[1], each[0]))
+    return {"pages": len(urls), "hosts": dict(by_host[:SHELL_HOSTS])}
 
 
 def measured(run: Run) -> dict[str, Any]:

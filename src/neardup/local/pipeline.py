@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -34,6 +34,7 @@ from neardup.local.features import (
 from neardup.local.prior import KnownPairs, Prior
 from neardup.local.run import ordered_map
 from neardup.local.work import Parts, Run
+from neardup.methods import identical
 from neardup.methods.base import (
     Assigns,
     Joining,
@@ -128,6 +129,16 @@ class Outcome:
     def is_kept(self) -> Mask:
         """Which pages are kept."""
         return np.equal(self.kept, np.arange(self.kept.size))
+
+    @cached_property
+    def shells(self) -> Mask:
+        """Which pages are shells: their own text did not arrive, and their host shows the same text
+        on other pages. None of them is anybody's duplicate."""
+        features, method = self.judged.features, self.judged.method
+        names = [field.name for field in identical.COLUMNS]
+        columns = [features.gather(partial(_numbers, name)) for name in names]
+        found = features.gather(method.shells).astype(bool)
+        return (found | identical.shells(pa.record_batch(columns, names))) & self.is_alone
 
     @cached_property
     def is_alone(self) -> NDArray[np.bool_]:
@@ -384,6 +395,11 @@ def _stored(
 def _outcome(judged: Judged, labels: Numbers, kept: Numbers, run: Run) -> Outcome:
     members = np.flatnonzero(kept != np.arange(kept.size))
     return Outcome(judged, labels, kept, judged.relate(members, kept[members], run))
+
+
+def _numbers(name: str, rows: pa.RecordBatch) -> NDArray[np.generic]:
+    column: NDArray[np.generic] = rows[name].to_numpy()
+    return column
 
 
 def joining_relations(method: Method, *, contained: bool) -> list[str]:

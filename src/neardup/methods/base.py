@@ -177,6 +177,11 @@ class Method(ABC):
         Without `evidence` that column may be missing, where leaving it out saves work.
         """
 
+    def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
+        """Which pages the method takes for shells, whose own text did not arrive; beside those that
+        `identical.shells` tells."""
+        return np.zeros(features.num_rows, np.bool_)
+
     def same_host_group(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
         """A number for pages that are made alike, by one host. With `Joining.CENTRES`, two pages of
         one number share a cluster only if they are close to each other. 0: alike with none."""

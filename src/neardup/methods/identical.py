@@ -4,6 +4,10 @@ Two pages are identical, whatever their hosts and URLs and however short they ar
 bytes are the same; and if they have the same title and the same text, of `ENOUGH` bytes at least.
 A page without text is identical to none.
 
+And shells are shells: pages of one host with the same text whose own text did not arrive. They have
+different titles, none of which the text shows, or too little text to be a page: a consent wall, a
+request to run scripts. Two of them are undecided, even if their bytes are the same.
+
 What the rule needs travels with the features of a page, so it holds wherever features go: in a run,
 in a store, in a result that a later run starts from, on Spark. Texts themselves do not travel;
 their digests have 128 bits. docs/decisions/0014-identical-pages.md says why that is enough.
@@ -21,28 +25,34 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, string_buffers
 from neardup.kernels.shingles import mix_all
+from neardup.kernels.titles import titles_in_texts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
 
 Numbers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
+SHELL_REASON = "the host shows the same text on other pages: shells whose own text is missing"
+MARKUP = 16  # bytes more than the text has: a page, not a plain text
 ENOUGH = 90  # bytes of text: 15 words of English, 30 Han characters; own-text asks for as much
-READS = ("title", "text", "digest")  # of `schemas.PAGES`
+READS = ("title", "text", "digest", "host", "size")  # of `schemas.PAGES`
 COLUMNS = [
     pa.field("text_high", pa.uint64()),  # both 0 for a page without text
     pa.field("text_low", pa.uint64()),
     pa.field("bytes_key", pa.uint64()),
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
+    pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
-NEITHER, BYTES, CONTENT = 0, 1, 2  # in what two pages are identical
-_ON_IDENTICAL = pa.record_batch(
+# In what two pages are identical; shells are not, and no method is asked about them.
+SHELLS, NEITHER, BYTES, CONTENT = -1, 0, 1, 2
+_VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
     [
-        [str(Relation.SAME)] * 2,
-        [1.0] * 2,
+        [str(Relation.SAME), str(Relation.SAME), str(Relation.UNDECIDED)],
+        [1.0, 1.0, None],
         [
             json.dumps({"identical": "bytes", "why": "the pages are the same, byte for byte"}),
             json.dumps({"identical": "text", "why": "the titles and the texts are the same"}),
+            json.dumps({"shell": True, "why": SHELL_REASON}),
         ],
     ],
     schema=VERDICTS,
@@ -63,7 +73,22 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     titles = pages["title"].to_pylist() if "title" in named else [""] * sizes.size
     title_key = np.array([xxhash.xxh3_64_intdigest(each.encode()) for each in titles], np.uint64)
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
-    return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key)]
+    shell_key = _shell_keys(pages, sizes) if "host" in named else np.zeros(sizes.size, np.uint64)
+    return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key, shell_key)]
+
+
+def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
+    """The host of each page that does not show its title, or has markup and little text."""
+    buffers = *string_buffers(pages["title"]), *string_buffers(pages["text"])
+    without_title = ~titles_in_texts(*buffers)
+    little = (sizes < ENOUGH) & (pages["size"].to_numpy() > sizes + MARKUP)
+    hosts = pages["host"].dictionary_encode()
+    keys = [xxhash.xxh3_64_intdigest(host.encode()) for host in hosts.dictionary.to_pylist()]
+    of_host = np.array(
+        [key if host else 0 for key, host in zip(keys, hosts.dictionary.to_pylist(), strict=True)],
+        np.uint64,
+    )
+    return np.where(without_title | little, of_host[hosts.indices.to_numpy()], np.uint64(0))
 
 
 def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -79,9 +104,9 @@ def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def content_keys(rows: pa.RecordBatch) -> tuple[Hashes, Hashes]:
     """Two numbers for each row; rows that agree in one of them are identical. 0 without text."""
-    high, low, of_bytes, of_content = (rows[field.name].to_numpy() for field in COLUMNS)
+    high, low, of_bytes, of_content, shell = (rows[field.name].to_numpy() for field in COLUMNS)
     text = mix_all(high) ^ low
-    with_text = (high | low) != 0
+    with_text = ((high | low) != 0) & ~_is_little(of_bytes, of_content, shell)
     by_bytes, by_content = mix_all(of_bytes ^ text), mix_all(mix_all(of_content) ^ text)
     return np.where(with_text, by_bytes, 0), np.where(with_text, by_content, 0)
 
@@ -120,20 +145,46 @@ def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np
             same: NDArray[np.bool_] = rows.numbers_in(name, one) == rows.numbers_in(name, other)
             return same
 
+        columns = (rows.numbers_in(name, one) for name in ("bytes_key", "content_key", "shell_key"))
         kind = np.where(agree("bytes_key"), BYTES, np.where(agree("content_key"), CONTENT, NEITHER))
+        bytes_key, content_key, shell_key = columns
+        is_shell = (kind == NEITHER) | _is_little(bytes_key, content_key, shell_key)
+        kind = np.where(agree("shell_key") & (shell_key != 0) & is_shell, SHELLS, kind)
         kinds[pairs] = np.where(agree("text_high"), kind, NEITHER)
     return kinds
+
+
+def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> NDArray[np.bool_]:
+    """Which pages that may be shells have too little text to be a page."""
+    little: NDArray[np.bool_] = (shell_key != 0) & (bytes_key == content_key)
+    return little
+
+
+def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Which of all pages of a run are shells: another page of the host has the same text, and they
+    have different titles or too little text."""
+    high, low, of_bytes, of_content, shell = (rows[field.name].to_numpy() for field in COLUMNS)
+    text = mix_all(mix_all(high) ^ low) ^ shell
+    may_be = (shell != 0) & ((high | low) != 0)
+    _, group = np.unique(text, return_inverse=True)
+    _, titled = np.unique(mix_all(text) ^ of_content, return_inverse=True)
+    pages, with_title = np.bincount(group, may_be)[group], np.bincount(titled, may_be)[titled]
+    others = np.where(_is_little(of_bytes, of_content, shell), pages > 1, pages > with_title)
+    found: NDArray[np.bool_] = may_be & others
+    return found
 
 
 def verdicts_on(kinds: NDArray[np.int8]) -> pa.RecordBatch:
     """The verdicts (`schemas.VERDICTS`) on pairs that are identical in one way or the other, if
     only through a third page."""
-    return _ON_IDENTICAL.take(pa.array(np.where(kinds == NEITHER, CONTENT, kinds) - 1))
+    return _VERDICTS.take(pa.array(np.where(kinds == NEITHER, CONTENT, kinds) - 1))
 
 
 def with_identical(judged: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """The verdicts on pairs, of which the method has judged those that are not identical."""
-    on_identical = _ON_IDENTICAL.select(judged.schema.names)
+    """The verdicts on pairs, of which the method has judged those that are neither identical nor
+    shells."""
+    of_rule = _VERDICTS.select(judged.schema.names)
+    which = np.where(kinds == SHELLS, of_rule.num_rows, kinds).astype(np.int64) - 1
     place = np.cumsum(kinds == NEITHER) - 1
-    place = np.where(kinds == NEITHER, place, judged.num_rows + kinds.astype(np.int64) - 1)
-    return pa.concat_batches([judged, on_identical]).take(pa.array(place))
+    place = np.where(kinds == NEITHER, place, judged.num_rows + which)
+    return pa.concat_batches([judged, of_rule]).take(pa.array(place))

@@ -9,6 +9,7 @@ from itertools import accumulate
 from kernels.reference.shingles import BASE, WORD, mix
 
 MOST = 0.75
+SHORT_ARTICLE = 500
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def weights_on_site(
     known: Known,
     power: float,
     own_share: float,
+    new_share: float,
     faint: float,
 ) -> list[tuple[float, float]]:
     """What each line weighs once it is known how often the site repeats it (as it is, and edited or
@@ -83,7 +85,8 @@ def weights_on_site(
     edited = [count for _, count in counts]
     level = own_level(edited, masses, own_share)
     copies, pair_level = 1, max(level, known.pair_level)
-    on_most = own_level(edited, masses, 2 * own_share) >= MOST * known.title_count
+    rest = max(2 * own_share, new_share * sum(masses) / (sum(masses) + SHORT_ARTICLE))
+    on_most = own_level(edited, masses, rest) >= MOST * known.title_count
     if known.title_count > 1 and known.title_count >= level and on_most:
         copies, level, pair_level = known.title_count, 1, 1.0
     standing = [either if either > known.few_pages else exact for exact, either in counts]

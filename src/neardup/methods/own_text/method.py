@@ -28,11 +28,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, booleans, list_array, offsets_of, ragged, string_array
+from neardup.arrays import (
+    FeatureRows,
+    booleans,
+    list_array,
+    offsets_of,
+    ragged,
+    string_array,
+    string_buffers,
+)
 from neardup.kernels import lines as text_lines
 from neardup.kernels import own_shingles, own_text, site
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
+from neardup.kernels.titles import titles_in_texts
 from neardup.methods.base import (
     NOTHING_SURVEYED,
     CandidateSource,
@@ -52,6 +61,7 @@ from neardup.text.views import View, view_lines
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
+SHELL = -1.0  # the amount of own text of a page whose text did not arrive
 PAIR, FEW_IN = 2.0, 8  # pages: two of sixteen are few, two of eight may be two of many
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
 
@@ -63,6 +73,7 @@ class OnSites(NamedTuple):
     edited_counts: NDArray[np.int64]  # those that have it as it is or edited
     title_counts: NDArray[np.int64]  # of a page: the pages of its host with its title
     few_pages: NDArray[np.float64]  # of its host
+    host_pages: NDArray[np.int64]
     pair_levels: NDArray[np.float64]  # the least own level beside another page of its host
     own_titles: NDArray[np.uint64]  # the title, if few pages of the host have it; 0 otherwise
 
@@ -79,6 +90,7 @@ class Weighed(NamedTuple):
     kept: NDArray[np.float64]  # the weight of each line; 0 if it is left out
     on_host: NDArray[np.float64]  # its weight next to a page of the same host
     own_titles: NDArray[np.uint64]
+    shells: NDArray[np.int64]  # the pages whose text did not arrive
 
 
 class OwnText(Method):
@@ -141,7 +153,7 @@ class OwnText(Method):
         o = self.options
         weighed = self._weigh(pages, surveyed)
         page, tokens, piece_tokens, line_pieces = weighed[:4]
-        units, dense, kept, on_host, own_titles = weighed[4:]
+        units, dense, kept, on_host, own_titles, shells = weighed[4:]
         line_tokens = piece_tokens[line_pieces]
         counts = np.diff(line_tokens)
         shingles, shingle_places, texts = own_shingles.own_shingles(
@@ -155,6 +167,7 @@ class OwnText(Method):
         run_places = runs_before[page.documents]
         unit = np.where(dense[runs], 1, 2)
         mass, amount = own_text.own_masses(kept, units, page.documents)
+        amount[shells] = SHELL
         host_mass, _ = own_text.own_masses(on_host, units, page.documents)
         samples, sample_places, sample_texts = _samples(page, kept * units, runs_before)
         return pa.record_batch(
@@ -192,7 +205,7 @@ class OwnText(Method):
             prose, units, page.documents, o.short, o.prose_share, o.outside
         )
         known = self._on_sites(page, surveyed.sites if page.has_sites else None)
-        kept, on_host = own_text.weights_on_site(
+        kept, on_host, levels = own_text.weights_on_site(
             weights,
             prose,
             units,
@@ -204,6 +217,7 @@ class OwnText(Method):
             page.documents,
             o.power,
             o.own_share,
+            1.0 - o.threshold,
             o.faint,
         )
         return Weighed(
@@ -216,6 +230,7 @@ class OwnText(Method):
             kept,
             on_host,
             known.own_titles,
+            _shells(pages, page, known, levels),
         )
 
     def line_weights(
@@ -247,7 +262,7 @@ class OwnText(Method):
         if survey is None:
             alone, once = np.ones(pages, np.int64), np.ones(lines, np.int64)
             none = np.zeros_like(page.titles)
-            return OnSites(once, once, alone, np.full(pages, PAIR), np.ones(pages), none)
+            return OnSites(once, once, alone, np.full(pages, PAIR), alone, np.ones(pages), none)
         table = survey.table
         on_hosts = site.counts_of(site.host_keys(page.hosts), *table)
         counts = site.line_counts(
@@ -268,6 +283,7 @@ class OwnText(Method):
             np.maximum(counts, edited),
             with_title,
             np.maximum(few, PAIR),
+            on_hosts,
             np.where(may_be_pair, np.clip(few, 1.0, PAIR), 1.0),
             np.where(with_title <= few, page.titles, np.uint64(0)),
         )
@@ -288,6 +304,9 @@ class OwnText(Method):
         enough = booleans(self.decidable(features))[every_row]
         return pa.record_batch([every_row[enough], every_key[enough]], schema=KEYS)
 
+    def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
+        return np.asarray(features["amount"].to_numpy() < 0)
+
     def same_host_group(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
         return np.asarray(features["host"].to_numpy(), np.uint64)
 
@@ -303,6 +322,20 @@ class OwnText(Method):
             return pa.record_batch(related, schema=RELATED)
         reasons = evidence_of(said, pairs, rows.batches, *places)
         return pa.record_batch([*related, reasons], schema=VERDICTS)
+
+
+def _shells(
+    pages: pa.RecordBatch, page: Layout, known: OnSites, levels: NDArray[np.float64]
+) -> Numbers:
+    """The pages whose text did not arrive: all of it stands on pages of the host most of which have
+    other titles, and their own title is not in it. What they share with these is not theirs."""
+    others = (levels >= 2 * known.title_counts) & (levels <= known.host_pages)
+    suspects = np.flatnonzero(others & (page.titles != 0))
+    if not suspects.size:
+        return suspects
+    taken = pages.take(pa.array(suspects))
+    shown = titles_in_texts(*string_buffers(taken["title"]), *string_buffers(taken["text"]))
+    return suspects[~shown]
 
 
 def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:

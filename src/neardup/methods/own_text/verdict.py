@@ -23,6 +23,7 @@ from neardup.kernels import shared_text
 from neardup.kernels.json_text import quoted_texts
 from neardup.kernels.memory import gather, text_places
 from neardup.kernels.shared_text import shared_weights
+from neardup.methods.identical import SHELL_REASON
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.model import Relation
 
@@ -259,6 +260,7 @@ def _why(said: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
         return why
     amounts = pa.array(np.rint(pairs.amount).astype(np.int64)).cast(pa.string())
     too_little = _joined("too little own text to tell: ", amounts, " units")
+    too_little = pc.if_else(pa.array(pairs.amount < 0), SHELL_REASON, too_little)
     return pc.if_else(pa.array(undecided), too_little, why)
 
 

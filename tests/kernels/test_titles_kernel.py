@@ -1,0 +1,64 @@
+"""Titles looked for in texts, against plain string search."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.arrays import string_buffers
+from neardup.kernels import titles
+
+SEAMS = re.compile(r"[|_·«»–—]|(?<= )-(?= )")
+
+
+def shown(title: str, text: str) -> bool:
+    """Whether the text has the title's longest part, ASCII letters in any case."""
+    parts = [part.strip(" ").encode() for part in SEAMS.split(title)]
+    part = max(parts, key=len, default=b"")
+    if len(part) < titles.SHORT:
+        return True
+    return part[: titles.LONG].lower() in text.encode().lower()
+
+
+def found(pairs: list[tuple[str, str]]) -> list[bool]:
+    columns = [pa.array(each, pa.string()) for each in zip(*pairs, strict=True)]
+    stands = titles.titles_in_texts(*string_buffers(columns[0]), *string_buffers(columns[1]))
+    return [bool(each) for each in stands]
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "expected"),
+    [
+        ("Ferry to run all night | Harbour Times", "Home\nFERRY to run all night\nThe ...", True),
+        ("Harbour Times - Ferry to run all night", "Home\nFerry to run all night", True),
+        ("Ferry to run all night | Harbour Times", "Harbour Times\nWe use cookies.", False),
+        ("渡轮将通宵运行_海港时报", "海港时报\n渡轮将通宵运行", True),
+        ("渡轮将通宵运行_海港时报", "海港时报\n请启用脚本", False),
+        ("Well-known ferry", "A known ferry", False),
+        ("", "", True),
+        ("App", "Loading", True),
+    ],
+)
+def test_which_titles_are_shown(title: str, text: str, expected: bool) -> None:
+    assert found([(title, text)]) == [expected]
+    assert shown(title, text) is expected
+
+
+WORDS = st.lists(st.sampled_from(["ab", "Ab", " ", "-", "|", "–", "·", "是", "_", "abab", "«"]))
+
+
+@given(st.lists(st.tuples(WORDS.map("".join), WORDS.map("".join)), min_size=1, max_size=5))
+def test_as_plain_string_search(pairs: list[tuple[str, str]]) -> None:
+    assert found(pairs) == [shown(*pair) for pair in pairs]
+
+
+def test_the_offsets_of_a_slice() -> None:
+    column = pa.array(["skipped", "Ferry at night"]).slice(1)
+    data = *string_buffers(column), *string_buffers(pa.array(["x Ferry at night"]))
+    assert titles.titles_in_texts(*data).tolist() == [True]
+    assert titles.titles_in_texts(*data).dtype == np.bool_
