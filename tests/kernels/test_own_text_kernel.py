@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def places(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
 
-def split(values: NDArray[np.generic], at: NDArray[np.int64]) -> list[list[object]]:
+def split(values: NDArray[np.generic], at: NDArray[np.int64]) -> list[list[Any]]:
     return [values[begin:end].tolist() for begin, end in pairwise(at)]
 
 
@@ -126,7 +126,7 @@ def test_weights_on_site(
     )
     edited = counts + more
     for level, some, masses in zip(levels, split(edited, at), split(told * units, at), strict=True):
-        assert level == plain.own_level(list(some), list(masses), own_share)
+        assert level == plain.own_level(some, masses, own_share)
     for *here, page in zip(*(split(side, at) for side in found), batch, strict=True):
         wanted = plain.weights_on_site(
             [line.weight for line in page],
