@@ -531,3 +531,49 @@ def test_paper_presets_are_kept(tmp_path: Path) -> None:
     with Index.open(url) as index:
         expected = make_method("simhash", preset="paper").options
         assert index.method.options == expected
+
+
+# The feed of changes
+
+
+def test_changes_are_those_of_all_histories_in_order(index: Index) -> None:
+    pages = long_pages()
+    for page in pages:
+        index.add(page)
+    index.remove(pages[3].id)
+    every = ("created", "merged", "split", "joined", "left", "removed")
+    feed = index.changes(kinds=every)
+    assert not feed.more
+    numbers = [change.number for change in feed.changes]
+    assert numbers == sorted(set(numbers))
+    assert feed.next == numbers[-1]
+    told = [(each.at, each.cluster, each.kind, each.page, each.other) for each in feed.changes]
+    names = sorted({change.cluster for change in feed.changes})
+    history = [
+        (each.at, each.cluster, each.kind, each.page, each.other)
+        for name in names
+        for each in index.history(name)
+    ]
+    assert sorted(told, key=str) == sorted(history, key=str)
+    main = index.changes()
+    assert {change.kind for change in main.changes} == {"created"}
+    assert main.next == feed.next  # nothing is searched twice
+
+
+def test_the_feed_is_read_in_parts_and_nothing_is_missed(index: Index) -> None:
+    for page in long_pages():
+        index.add(page)
+    whole = index.changes(kinds=("created", "joined")).changes
+    since, parts = 0, []
+    while True:
+        feed = index.changes(since, kinds=("created", "joined"), most=4)
+        parts += feed.changes
+        since = feed.next
+        if not feed.more:
+            break
+    assert parts == whole
+    assert index.changes(since).changes == []
+    index.add(text_page("Something else that nobody has said before. " * 5, id="late"))
+    assert [change.page for change in index.changes(since).changes] == ["late"]
+    with pytest.raises(UsageError, match="did you mean 'merged'"):
+        index.changes(kinds=["merge"])

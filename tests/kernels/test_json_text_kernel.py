@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels.reference import json_text as plain
-from neardup.kernels.json_text import quoted_texts
+from neardup.kernels.json_text import count_values, quoted_texts
 
 hard = st.text(st.sampled_from([chr(code) for code in range(40)] + list('"\\/\x7f茶é𠮷\u2028a')))
 texts = st.none() | hard | st.text()
@@ -26,6 +26,31 @@ def test_quoted_texts(given_texts: list[str | None], before: str) -> None:
 @given(hard)
 def test_json_reads_them_back(text: str) -> None:
     assert json.loads(quoted([text], "")[0]) == text
+
+
+@given(st.text(st.sampled_from('[]{},:"\\a1\n')))
+@example('{"a": "[\\"[", "b": [1, 2]}')
+@example('"\\')
+def test_count_values(text: str) -> None:
+    data = text.encode()
+    assert count_values(np.frombuffer(data, np.uint8)) == plain.count_values(data)
+
+
+values = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(values)
+def test_no_text_has_more_values_than_are_counted(value: object) -> None:
+    def count(each: object) -> int:
+        if isinstance(each, dict):
+            each = list(each.values())
+        return 1 + (sum(count(inner) for inner in each) if isinstance(each, list) else 0)
+
+    counted = count_values(np.frombuffer(json.dumps(value).encode(), np.uint8))
+    assert count(value) <= counted <= 2 * count(value)
 
 
 def quoted(given_texts: list[str | None], before: str) -> list[str]:

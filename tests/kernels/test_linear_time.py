@@ -31,7 +31,7 @@ from neardup.kernels.characters import count_scripts
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
-from neardup.kernels.json_text import quoted_texts
+from neardup.kernels.json_text import count_values, quoted_texts
 from neardup.kernels.lines import (
     dense_lines,
     line_hashes,
@@ -123,6 +123,7 @@ def _hash_words(data: Bytes) -> None:
 
 
 READERS: dict[Any, Callable[[Bytes], object]] = {
+    count_values: count_values,
     count_scripts: of_documents(count_scripts),
     count_sentences: of_documents(count_sentences),
     fold: of_documents(fold),

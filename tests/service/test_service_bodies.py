@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
@@ -50,17 +52,29 @@ def read(pieces: list[bytes], settings: Settings, load: Load, encoding: str = ""
     return asyncio.run(read_all())
 
 
-@given(st.binary(max_size=LIMIT + 500), st.lists(st.integers(0, 4_000)), st.integers(0, 3))
+def zstd(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor().compress(content)
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd}
+
+
+@given(
+    st.binary(max_size=LIMIT + 500),
+    st.lists(st.integers(0, 4_000)),
+    st.integers(0, 3),
+    st.sampled_from(sorted(PACK)),
+)
 def test_any_pieces_give_the_content_or_are_refused(
-    content: bytes, cuts: list[int], members: int
+    content: bytes, cuts: list[int], members: int, form: str
 ) -> None:
     packed = content
     if members:
         places = [len(content) * number // members for number in range(members + 1)]
-        packed = b"".join(gzip.compress(content[a:b]) for a, b in pairwise(places))
+        packed = b"".join(PACK[form](content[a:b]) for a, b in pairwise(places))
     ends = sorted({min(cut, len(packed)) for cut in cuts} | {0, len(packed)})
     pieces = [packed[a:b] for a, b in pairwise(ends)] or [b""]
-    encoding = "gzip" if members else "identity"
+    encoding = form if members else "identity"
     settings, load = Settings("memory://", body_bytes=LIMIT), Load()
     if len(content) <= LIMIT:
         assert read(pieces, settings, load, encoding) == content
@@ -72,12 +86,30 @@ def test_any_pieces_give_the_content_or_are_refused(
         assert load.bytes <= LIMIT + PIECE
 
 
-def test_a_bomb_is_given_up_at_the_limit() -> None:
+@pytest.mark.parametrize("form", sorted(PACK))
+def test_a_bomb_is_given_up_at_the_limit(form: str) -> None:
     settings, load = Settings("memory://", body_bytes=5 * PIECE), Load()
     with pytest.raises(Problem) as refused:
-        read([gzip.compress(bytes(100 * PIECE))], settings, load, "gzip")
+        read([PACK[form](bytes(100 * PIECE))], settings, load, form)
     assert refused.value.status_code == 413
-    assert load.bytes <= 6 * PIECE
+    assert load.bytes <= 7 * PIECE
+
+
+@pytest.mark.parametrize("form", sorted(PACK))
+@pytest.mark.parametrize("harm", ["cut", "other", "frames", "window"])
+def test_a_packed_body_that_cannot_be_read_is_refused(form: str, harm: str) -> None:
+    packed = PACK[form](random.Random(1).randbytes(2_000))
+    window = zstandard.ZstdCompressionParameters(window_log=27, compression_level=1)
+    wide = zstandard.ZstdCompressor(compression_params=window).compressobj()
+    bodies = {
+        "cut": packed[:-9],
+        "other": b"neither of them, and longer than a head",
+        "frames": PACK[form](b"") * 10_000,
+        "window": wide.compress(bytes(9)) + wide.flush(),  # would take 128 MB to read
+    }
+    with pytest.raises(Problem) as refused:
+        read([bodies[harm]], Settings("memory://"), Load(), form)
+    assert (refused.value.status_code, refused.value.code) == (400, "bad-encoding")
 
 
 def test_all_bodies_together_have_a_limit() -> None:

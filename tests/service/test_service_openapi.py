@@ -15,6 +15,7 @@ def test_the_description_names_every_route(http: httpx.Client) -> None:
     described = http.get("/openapi.json").json()
     assert described["openapi"].startswith("3.")
     assert sorted(described["paths"]) == [
+        "/v1/changes",
         "/v1/clusters",
         "/v1/clusters/{name}",
         "/v1/compare",
@@ -41,7 +42,7 @@ def test_whatever_fits_the_description_gets_an_answer(service: Service) -> None:
 
     schema = openapi.from_url(f"{service.url}/openapi.json")
     operations: list[Any] = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
-    assert len(operations) == 12
+    assert len(operations) == 13
     for operation in operations:
         assert ask_often(operation) >= EXAMPLES / 4, operation.label
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import resource
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,6 +23,7 @@ from service_process import READ, TOKENS, WRITE, Service, serving
 pytestmark = pytest.mark.slow
 
 READER, WRITER = ({"Authorization": f"Bearer {token}"} for token in (READ, WRITE))
+NOTHING = b"[" + b"[]," * 10_000_000 + b"0]"
 OPTIONS = ("--timeout", "20", "--threads", "2", "--waiting", "16")
 
 
@@ -56,13 +59,22 @@ def test_a_body_with_two_lengths_is_refused(busy: Service) -> None:
         assert b"ambiguous-length" in answer
 
 
-def test_lines_that_are_no_pages_do_not_hold_up_others(busy: Service, client: httpx.Client) -> None:
+@pytest.mark.parametrize(
+    ("path", "kind", "body", "told"),
+    [
+        ("pages", "application/x-ndjson", b"[]\n" * 10_000_000, (413, "too-many")),
+        ("pages", "application/json", NOTHING, (422, "too-many-values")),
+        ("compare", "application/json", NOTHING, (422, "too-many-values")),
+        ("feedback", "application/json", NOTHING, (422, "too-many-values")),
+    ],
+)
+def test_large_bodies_of_nothing_do_not_hold_up_others(
+    busy: Service, client: httpx.Client, path: str, kind: str, body: bytes, told: tuple[int, str]
+) -> None:
     answers = []
-    lines = b"[]\n" * 10_000_000
-    headers = {"Content-Type": "application/x-ndjson"}
 
     def send() -> None:
-        answers.append(client.post("/v1/pages", content=lines, headers=headers))
+        answers.append(client.post(f"/v1/{path}", content=body, headers={"Content-Type": kind}))
 
     sender = threading.Thread(target=send)
     sender.start()
@@ -72,7 +84,7 @@ def test_lines_that_are_no_pages_do_not_hold_up_others(busy: Service, client: ht
         assert httpx.get(f"{busy.url}/healthz", trust_env=False).status_code == 200
         slowest = max(slowest, time.monotonic() - started)
     sender.join()
-    assert (answers[0].status_code, answers[0].json()["code"]) == (413, "too-many")
+    assert (answers[0].status_code, answers[0].json()["code"]) == told
     assert slowest < 3
 
 
@@ -142,6 +154,27 @@ def test_comparisons_leave_readers_free_and_do_not_outlive_the_service(
         started = time.monotonic()
         assert running.stop() == 0
         assert time.monotonic() - started < 20
+
+
+def test_a_service_without_descriptors_says_so_once_and_recovers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("few"), environment=TOKENS) as running:
+        open_files = len(list(Path(f"/proc/{running.process.pid}/fd").iterdir()))
+        _, hard = resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (open_files + 10, hard))
+        logged = running.log.stat().st_size
+        with ExitStack() as lines:
+            for _ in range(200):
+                lines.enter_context(connect(running))
+            time.sleep(3)
+            trouble = running.log.read_text("utf-8")[logged:]
+        assert 0 < trouble.count("event loop") <= 3
+        assert len(trouble) < 5_000
+        assert "OSError" in trouble
+        stats = f"{running.url}/v1/stats"
+        answer = httpx.get(stats, headers=READER, timeout=30, trust_env=False)
+        assert answer.status_code == 200
 
 
 def test_the_same_trouble_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:

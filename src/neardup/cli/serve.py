@@ -36,6 +36,8 @@ def serve(
     method: Annotated[str | None, option("serve.method")] = None,
     set_: Assignments = None,
     search_text: Annotated[bool, option("serve.search_text")] = False,
+    webhook: Annotated[list[str] | None, option("serve.webhook")] = None,
+    webhook_kinds: Annotated[str, option("serve.webhook_kinds")] = "created,merged,split",
     proxies: Annotated[str, option("serve.proxies")] = "127.0.0.1",
     log_level: Annotated[str, option("serve.log_level")] = "info",
 ) -> None:
@@ -64,13 +66,15 @@ def serve(
         waiting=waiting,
         threads=threads,
         seconds=timeout,
+        webhooks=tuple(webhook or ()),
+        webhook_kinds=tuple(each.strip() for each in webhook_kinds.split(",")),
     )
-    _check(settings, workers, method, read_assignments(set_ or []), search_text=search_text)
     try:
         import fastapi  # noqa: F401, PLC0415
         import uvicorn  # noqa: F401, PLC0415
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
+    _check(settings, workers, method, read_assignments(set_ or []), search_text=search_text)
     _run(settings, workers, proxies, log_level)
 
 
@@ -83,9 +87,11 @@ def _check(
     search_text: bool,
 ) -> None:
     """Check all that can be checked before the service starts. Creates a new store."""
-    from neardup.errors import UsageError  # noqa: PLC0415
+    from neardup.errors import UsageError, unknown  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
+    from neardup.index.index import CHANGES  # noqa: PLC0415
     from neardup.service.tokens import read_tokens  # noqa: PLC0415
+    from neardup.service.webhooks import check_hooks  # noqa: PLC0415
 
     if not read_tokens(settings.token_file, os.environ) and not settings.is_local:
         raise UsageError(
@@ -94,6 +100,10 @@ def _check(
         )
     if settings.store.startswith("memory:") and workers > 1:
         raise UsageError("workers cannot share a store in memory: use one worker, or a file")
+    check_hooks(settings.webhooks, os.environ)
+    for kind in settings.webhook_kinds:
+        if kind not in CHANGES:
+            raise unknown("kind of change", kind, CHANGES)
     _check_port(settings.host, settings.port)
     search = True if search_text else None  # otherwise as the store is
     Index.open(settings.store, method, options or None, search_text=search).close()

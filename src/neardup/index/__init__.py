@@ -2,6 +2,8 @@
 
 from neardup.index.answers import (
     Answer,
+    Change,
+    Changes,
     ClusterSummary,
     Event,
     Feedback,
@@ -12,6 +14,8 @@ from neardup.index.index import Index
 
 __all__ = [
     "Answer",
+    "Change",
+    "Changes",
     "ClusterSummary",
     "Event",
     "Feedback",

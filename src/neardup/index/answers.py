@@ -66,6 +66,27 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """An event with its number in the history of all clusters; numbers only grow."""
+
+    number: int
+    at: datetime
+    cluster: str
+    kind: str
+    page: str
+    other: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes in order. Ask again with `next` as `since`; if `more`, there are some already."""
+
+    changes: list[Change]
+    next: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StoredPage:
     """A page that the index holds, without its text."""
 

@@ -17,6 +17,8 @@ from neardup.arrays import decompress
 from neardup.errors import UsageError
 from neardup.index.answers import (
     Answer,
+    Change,
+    Changes,
     ClusterSummary,
     Event,
     Feedback,
@@ -236,6 +238,29 @@ def history(session: Session, name: str) -> list[Event]:
         )
         for row in session.events(number)
     ]
+
+
+def changes(session: Session, since: int, kinds: Sequence[str], most: int) -> Changes:
+    """The changes after number `since`.
+
+    Where there are no more of these kinds, `next` is behind the events of all kinds, so that they
+    are not searched again.
+    """
+    rows = session.events_after(since, kinds, most + 1)
+    more = len(rows) > most
+    listed = [
+        Change(
+            number,
+            moment(row.at),
+            cluster_name(row.cluster),
+            row.kind,
+            row.page,
+            None if row.other is None else cluster_name(row.other),
+        )
+        for number, row in rows[:most]
+    ]
+    end = listed[-1].number if more else max(session.latest_event(), since)
+    return Changes(listed, end, more)
 
 
 def stats(session: Session) -> Stats:

@@ -18,10 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from neardup.errors import RefusedError
+from neardup.errors import RefusedError, unknown
 from neardup.index import contents, feedback, recheck, removal
 from neardup.index.answers import (
     Answer,
+    Changes,
     ClusterSummary,
     Event,
     Feedback,
@@ -51,6 +52,8 @@ from neardup.text.tokens import search_words
 PAGES_AT_ONCE = 256
 BYTES_AT_ONCE = 16 * 1024**2
 NO_NUMBER = -1
+MAIN_CHANGES = ("created", "merged", "split")
+CHANGES = (*MAIN_CHANGES, "joined", "left", "removed")
 
 Input = RawPage | Page
 
@@ -254,6 +257,18 @@ class Index:
     def history(self, cluster: str) -> list[Event]:
         """The events of a cluster, in order, even of one that no longer exists."""
         return self.store.read(lambda session: contents.history(session, cluster))
+
+    def changes(
+        self, since: int = 0, *, kinds: Sequence[str] = MAIN_CHANGES, most: int = 1_000
+    ) -> Changes:
+        """What happened to clusters after change number `since`, over the whole index.
+
+        kinds: created, merged, split; joined, left and removed are about single pages.
+        """
+        for kind in kinds:
+            if kind not in CHANGES:
+                raise unknown("kind of change", kind, CHANGES)
+        return self.store.read(lambda session: contents.changes(session, since, kinds, most))
 
     def stats(self) -> contents.Stats:
         """Counts over the whole index."""

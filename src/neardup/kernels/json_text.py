@@ -1,4 +1,5 @@
-"""Texts as JSON writes them: in quotes, with as few escapes as may be.
+"""Texts as JSON writes them: in quotes, with as few escapes as may be; and JSON read so far as to
+say how much of it there is.
 
 What must be escaped is a quote, a backslash and the control characters below a space; all else
 stands as it is, as `json.dumps(text, ensure_ascii=False)` has it.
@@ -12,6 +13,7 @@ from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.memory import Addresses, bytes_at
 
 QUOTE, BACKSLASH, SPACE = 34, 92, 32
+OPEN_LIST, OPEN_OBJECT, COMMA = 91, 123, 44
 LONGEST_ESCAPE = 6  # \u001f
 
 # What stands behind the backslash; 0 for a character that is written by its number.
@@ -82,3 +84,22 @@ def _escape(data: Bytes, at: int, text: Bytes) -> int:
             at += 4
         at += 2
     return at
+
+
+@kernel
+def count_values(data: Bytes) -> int:
+    """How many values JSON text has at most: brackets that open and commas, outside of texts."""
+    count, inside, at = 1, False, 0
+    while at < len(data):
+        byte = data[at]
+        if inside:
+            if byte == BACKSLASH:
+                at += 1  # what it escapes is no quote
+            elif byte == QUOTE:
+                inside = False
+        elif byte == QUOTE:
+            inside = True
+        elif byte in (OPEN_LIST, OPEN_OBJECT, COMMA):
+            count += 1
+        at += 1
+    return count

@@ -29,6 +29,7 @@ from neardup.service.review.visits import LoginNeededError, to_login
 from neardup.service.service import Service, Workers
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, read_tokens
+from neardup.service.webhooks import SECRET, Webhooks
 
 ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` puts the settings for its workers
 SWITCH = 0.001  # seconds a thread may hold the interpreter while the event loop waits for it
@@ -55,7 +56,10 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
         workers = Workers(index, settings.threads, settings.seconds, metrics)
         app.state.service = Service(settings, tokens, metrics, index, workers)
         app.state.findings = FindingsCache(index)
+        hooks = _webhooks(index, settings, metrics)
         yield
+        if hooks is not None:
+            await asyncio.to_thread(hooks.close)
         if not await asyncio.to_thread(workers.close):
             # What is written is committed; a thread that still reads cannot be stopped otherwise.
             LOG.warning("ended with work under way")
@@ -84,6 +88,13 @@ def _open(store: str) -> Index:
     index = Index.open(store)
     index.query(html_page("<p>A page to begin with, never stored.</p>", id="(first)"))
     return index
+
+
+def _webhooks(index: Index, settings: Settings, metrics: Metrics) -> Webhooks | None:
+    if not settings.webhooks:
+        return None
+    secret = os.environ.get(SECRET, "")
+    return Webhooks(index, settings.webhooks, settings.webhook_kinds, secret, metrics)
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -15,14 +15,15 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from neardup.errors import MissingExtraError, NeardupError
-from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
+from neardup.index import Answer, Change, Changes, ClusterSummary, Event, Feedback, StoredPage
+from neardup.index.index import MAIN_CHANGES
 from neardup.model import RawPage, Relation, Verdict
 from neardup.pages import batches
 from neardup.pages.fields import format_time
@@ -182,6 +183,15 @@ class Client:
         """The events of a cluster."""
         found = self._caller.json("GET", _cluster_path(name), params={"most": 1}, missing=True)
         return [] if found is None else [record_from(Event, each) for each in found["history"]]
+
+    def changes(
+        self, since: int = 0, *, kinds: Sequence[str] = MAIN_CHANGES, most: int = 1_000
+    ) -> Changes:
+        """What happened to clusters after change number `since`; see `Index.changes`."""
+        params = {"since": since, "kinds": ",".join(kinds), "most": most}
+        found = self._caller.json("GET", "/v1/changes", params=params)
+        listed = [record_from(Change, each) for each in found["changes"]]
+        return Changes(listed, found["next"], found["more"])
 
     def stats(self) -> dict[str, Any]:
         """Counts over the whole index."""

@@ -90,6 +90,7 @@ class Metrics:
         self.pages = counter("neardup_pages", "Pages received.", ("outcome",))
         self.refused = counter("neardup_refused", "Requests refused.", ("code",))
         self.written = histogram("neardup_write_pages", "Pages per commit.", buckets=PAGES)
+        self.webhooks = counter("neardup_webhook_deliveries", "Webhook deliveries.", ("outcome",))
         self.under_way = gauge("neardup_requests_under_way", "Requests being answered.")
         self.held = gauge("neardup_body_bytes_held", "Bytes of bodies in memory.")
 

@@ -18,8 +18,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import getrandbits
+from typing import Any
 from urllib.parse import urlsplit
 
+import zstandard
 from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -64,7 +66,8 @@ HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 FORWARDED = ("forwarded", "x-forwarded-for")
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 PIECE = 1 << 20  # bytes decompressed at once
-FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a gzip body: beyond the free ones, content per member
+ZSTD_STEP, ZSTD_WINDOW = 64, 1 << 23  # bytes: at most 16 blocks of 128 KB; as RFC 8878 suggests
+FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a packed body: beyond the free ones, content a member
 STRANGER_BYTES, STRANGER_SECONDS = 20_000, 10.0  # for the body of a request without a token
 
 
@@ -341,11 +344,46 @@ class PlainBody:
         return next(pieces, None)
 
 
-class GzipBody:
-    """A gzip body of one or more members."""
+class GzipMembers:
+    name, error = "gzip", zlib.error
 
     def __init__(self) -> None:
         self._inflater = zlib.decompressobj(31)
+
+    def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
+        """A bounded piece of content, what is left of the data, and whether a member ended."""
+        piece = self._inflater.decompress(data, PIECE)
+        if not self._inflater.eof:
+            return piece, self._inflater.unconsumed_tail, False
+        left, self._inflater = self._inflater.unused_data, zlib.decompressobj(31)
+        return piece, left, True
+
+
+class ZstdFrames:
+    """zstd has no limit for output, but a block has one of 128 KB: few bytes hold few blocks."""
+
+    name, error = "zstd", zstandard.ZstdError
+
+    def __init__(self) -> None:
+        self._inflater = self._fresh()
+
+    def _fresh(self) -> Any:
+        return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
+
+    def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
+        """As that of `GzipMembers`."""
+        piece = self._inflater.decompress(data[:ZSTD_STEP])
+        if not self._inflater.eof:
+            return piece, data[ZSTD_STEP:], False
+        left, self._inflater = self._inflater.unused_data, self._fresh()
+        return piece, left + bytes(data[ZSTD_STEP:]), True
+
+
+class PackedBody:
+    """A compressed body of one or more members."""
+
+    def __init__(self, members: GzipMembers | ZstdFrames) -> None:
+        self._inflater = members
         self._begun = False
         self._members = self._size = 0
 
@@ -355,32 +393,34 @@ class GzipBody:
 
     def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
         """As `PlainBody.pieces`, a bounded piece at a time."""
+        name, rest = self._inflater.name, memoryview(data)
         try:
-            while data:
+            while rest:
                 self._begun = True
-                piece = self._inflater.decompress(data, PIECE)
+                piece, left, ended = self._inflater.step(rest)
+                rest = memoryview(left)
                 self._size += len(piece)
-                data = self._inflater.unconsumed_tail
-                if self._inflater.eof:
-                    data, self._inflater = self._inflater.unused_data, zlib.decompressobj(31)
+                if ended:
                     self._begun = False
                     self._members += 1
                     if self._members > FREE_MEMBERS + self._size // MEMBER_BYTES:
                         # Each costs as much as a kilobyte of content, even an empty one.
-                        raise Problem(400, "bad-encoding", "too many gzip members")
+                        raise Problem(400, "bad-encoding", f"too many {name} members")
                 if piece:
                     yield piece
-        except zlib.error:
-            raise Problem(400, "bad-encoding", "the body is not gzip") from None
+        except self._inflater.error:
+            raise Problem(400, "bad-encoding", f"the body is not {name}") from None
         if not more and self._begun:
-            raise Problem(400, "bad-encoding", "the gzip body ends too early")
+            raise Problem(400, "bad-encoding", f"the {name} body ends too early")
 
 
-def _unpacker(encoding: str) -> PlainBody | GzipBody:
+def _unpacker(encoding: str) -> PlainBody | PackedBody:
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return PlainBody()
     if name in ("gzip", "x-gzip"):
-        return GzipBody()
-    headers = {"Accept-Encoding": "gzip"}
-    raise Problem(415, "unknown-encoding", "gzip is the only supported content encoding", headers)
+        return PackedBody(GzipMembers())
+    if name == "zstd":
+        return PackedBody(ZstdFrames())
+    detail = "gzip and zstd are the supported content encodings"
+    raise Problem(415, "unknown-encoding", detail, {"Accept-Encoding": "gzip, zstd"})

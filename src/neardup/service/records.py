@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.convertors import Convertor, register_url_convertor
 
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
+from neardup.kernels.json_text import count_values
 from neardup.model import RawPage, Relation, Skip, Source
 from neardup.pages import Limits
 from neardup.pages.fields import page_from_fields, parse_time, to_bytes
 from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import Chunk, Chunks
-from neardup.service.problems import Problem
+from neardup.service.problems import Problem, invalid_input
 
 BODY = "(request)"  # the source of pages of a request; no id begins like this
 LONGEST_ID = 10_000
+MOST_VALUES = 100_000  # in the body of a request; a page has seven
+
+Record = TypeVar("Record", bound=BaseModel)
 
 
 class PageIn(BaseModel):
@@ -198,6 +203,27 @@ def _with_id(found: RawPage | Skip) -> RawPage | Skipped:
         detail = f"an id may have at most {LONGEST_ID:,} characters"
         return Skipped(line=line, id="", skipped="too-large", detail=detail)
     return found
+
+
+def validated(model: type[Record], body: bytes) -> Record:
+    """A body as a record, or the problem with it.
+
+    A parser holds the interpreter until it has read everything, in whatever thread it runs: texts
+    are read in no time, values in numbers are not.
+    """
+    if len(body) > MOST_VALUES and count_values(np.frombuffer(body, np.uint8)) > MOST_VALUES:
+        detail = f"the body has more than {MOST_VALUES:,} values"
+        raise Problem(422, "too-many-values", detail)
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise invalid_input("body", error) from None
+
+
+def body_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """How the OpenAPI description shows a body that a route reads itself."""
+    content = {"application/json": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def as_time(value: str | None) -> datetime | None:

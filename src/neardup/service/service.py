@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from email.message import Message
 from functools import partial
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
@@ -28,6 +29,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 SOON = 2.0  # seconds
+SMALL = 64 * 1024  # bytes of JSON that the event loop reads itself: a thread would take longer
 ACCESS = "neardup.access"  # in a request's scope: what its token allows
 
 
@@ -94,6 +96,23 @@ def for_readers(*problems: int) -> dict[str, Any]:
 def for_writers(*problems: int) -> dict[str, Any]:
     """The same for a route that writes."""
     return {"dependencies": [WRITER], "responses": problem_responses(*problems)}
+
+
+async def read_json(request: Request, read: Callable[[bytes], Result]) -> Result:
+    """What `read` makes of the body of a request; that of a large one in a thread."""
+    if media_type(request)[0] not in ("application/json", ""):
+        raise Problem(415, "unknown-type", "send application/json")
+    body = await request.body()
+    if len(body) <= SMALL:
+        return read(body)
+    return await service_of(request).workers.parse(read, body)
+
+
+def media_type(request: Request) -> tuple[str, str]:
+    """The type and the charset of a body; JSON if nothing is declared."""
+    header = Message()
+    header["Content-Type"] = request.headers.get("content-type", "application/json")
+    return header.get_content_type(), header.get_content_charset("")
 
 
 class Workers:

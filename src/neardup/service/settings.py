@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 
+from neardup.index.index import MAIN_CHANGES
 from neardup.pages import Limits
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -27,6 +28,8 @@ class Settings:
     waiting: int = 256  # requests under way per process
     threads: int = 4
     seconds: float = 60.0  # per request
+    webhooks: tuple[str, ...] = ()  # URLs
+    webhook_kinds: tuple[str, ...] = MAIN_CHANGES
 
     @property
     def limits(self) -> Limits:
@@ -60,4 +63,5 @@ class Settings:
     @classmethod
     def from_json(cls, text: str) -> Settings:
         values = json.loads(text)
-        return cls(**{**values, "host_names": tuple(values["host_names"])})
+        lists = {name: tuple(each) for name, each in values.items() if isinstance(each, list)}
+        return cls(**values | lists)

@@ -258,6 +258,19 @@ class Session:
         sql = f"SELECT {names} FROM events WHERE cluster = ? ORDER BY number"
         return [EventRow._make(row) for row in self._db.rows(sql, cluster)]
 
+    def events_after(
+        self, number: int, kinds: Sequence[str], most: int
+    ) -> list[tuple[int, EventRow]]:
+        """The next events of these kinds of all clusters, with their numbers."""
+        names = ", ".join(EventRow._fields)
+        sql = f"SELECT number, {names} FROM events WHERE number > ? AND kind IN (?*)"
+        rows = self._db.rows(f"{sql} ORDER BY number LIMIT ?", number, list(kinds), most)
+        return [(first, EventRow._make(rest)) for first, *rest in rows]
+
+    def latest_event(self) -> int:
+        """The number of the latest event; numbers grow from one commit to the next."""
+        return int(self._db.rows("SELECT coalesce(max(number), 0) FROM events")[0][0])
+
     def put_events(self, events: Sequence[EventRow]) -> None:
         """Append to the history."""
         first = self.take_numbers("event", len(events))

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from neardup.index import Feedback, Index
+from neardup.index import Changes, Feedback, Index
 from neardup.index.contents import Sort, word_on
 from neardup.pages.fields import format_time
 from neardup.service.problems import Problem, not_found
@@ -20,9 +21,11 @@ from neardup.service.records import (
     ClusterOut,
     FeedbackIn,
     as_time,
+    body_of,
     plain_id,
+    validated,
 )
-from neardup.service.service import Running, for_readers, for_writers
+from neardup.service.service import Running, for_readers, for_writers, read_json, service_of
 
 router = APIRouter(prefix="/v1")
 
@@ -84,9 +87,39 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
     )
 
 
-@router.post("/feedback", tags=["feedback"], **for_writers(404, 408, 413, 415))
-async def give(service: Running, feedback: FeedbackIn) -> Feedback:
+@router.get("/changes", tags=["clusters"], **for_readers())
+async def list_changes(
+    service: Running,
+    since: Annotated[
+        int, Query(ge=0, le=FARTHEST, description="`next` of the last answer; 0: all")
+    ] = 0,
+    kinds: Annotated[
+        str,
+        Query(
+            description="any of created, merged, split, joined, left, removed; with commas",
+            max_length=100,
+        ),
+    ] = "created,merged,split",
+    most: Most = 100,
+) -> Changes:
+    """List what happened to clusters, in order: a feed to follow.
+
+    Every change has a number; numbers grow, and no change is ever put before one already listed.
+    """
+    listed = [each.strip() for each in kinds.split(",")]
+    return await service.workers.read(service.index.changes, since, kinds=listed, most=most)
+
+
+_FEEDBACK = body_of(FeedbackIn.model_json_schema())
+
+
+@router.post(
+    "/feedback", tags=["feedback"], openapi_extra=_FEEDBACK, **for_writers(404, 408, 413, 415)
+)
+async def give(request: Request) -> Feedback:
     """Mark two stored pages as duplicates or as different. This overrides the method."""
+    service = service_of(request)
+    feedback = await read_json(request, partial(validated, FeedbackIn))
     return await service.workers.write(give_feedback, service.index, **feedback.model_dump())
 
 

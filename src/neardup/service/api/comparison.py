@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import pyarrow as pa
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from neardup.api import judge_parsed
 from neardup.errors import UsageError
@@ -17,10 +18,20 @@ from neardup.local.features import survey_batch
 from neardup.methods.base import Method
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import Page, RawPage, Verdict
+from neardup.pages import Limits
 from neardup.report.marking import PageText
 from neardup.service.problems import Problem, not_found
-from neardup.service.records import Compared, CompareIn, PageIn, VerdictOut, page_from, plain_id
-from neardup.service.service import Running, Service, for_readers
+from neardup.service.records import (
+    Compared,
+    CompareIn,
+    PageIn,
+    VerdictOut,
+    body_of,
+    page_from,
+    plain_id,
+    validated,
+)
+from neardup.service.service import for_readers, read_json, service_of
 
 router = APIRouter(prefix="/v1/compare", tags=["compare"])
 
@@ -28,21 +39,21 @@ Side = str | RawPage  # the id of a stored page, or a page sent with the request
 ALL = "all"
 
 
-@router.post("", **for_readers(404, 408, 409, 413, 415))
-async def compare_pages(service: Running, request: CompareIn) -> Compared:
+_SCHEMA = CompareIn.model_json_schema()
+_SCHEMA.pop("$defs")
+_SCHEMA["properties"] |= dict.fromkeys("ab", PageIn.model_json_schema())
+
+
+@router.post("", openapi_extra=body_of(_SCHEMA), **for_readers(404, 408, 409, 413, 415))
+async def compare_pages(request: Request) -> Compared:
     """Compare two pages by one method or by all. Nothing is stored.
 
     A page named only by its id must be in the index.
     """
-    a, b = _side(service, request.a, "a"), _side(service, request.b, "b")
+    service = service_of(request)
+    sent, a, b = await read_json(request, partial(_read, limits=service.settings.limits))
     comparison = await service.workers.compare(
-        compare,
-        service.index,
-        a,
-        b,
-        request.method,
-        preset=request.preset,
-        options=request.options,
+        compare, service.index, a, b, sent.method, preset=sent.preset, options=sent.options
     )
     verdicts = [
         VerdictOut(method=name, **asdict(verdict)) for name, verdict in comparison.verdicts.items()
@@ -50,10 +61,15 @@ async def compare_pages(service: Running, request: CompareIn) -> Compared:
     return Compared(verdicts=verdicts, feedback=comparison.feedback)
 
 
-def _side(service: Service, page: PageIn, name: str) -> Side:
+def _read(body: bytes, limits: Limits) -> tuple[CompareIn, Side, Side]:
+    sent = validated(CompareIn, body)
+    return sent, _side(sent.a, "a", limits), _side(sent.b, "b", limits)
+
+
+def _side(page: PageIn, name: str, limits: Limits) -> Side:
     if page.html is None and page.text is None and page.id:
         return plain_id(page.id)
-    return page_from(page, service.settings.limits, name)
+    return page_from(page, limits, name)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -12,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
 from neardup.pages.fields import parse_time
-from neardup.pages.limits import URL_LENGTH, Limits
+from neardup.pages.limits import URL_LENGTH
 from neardup.service.problems import Problem, invalid_input, not_found, problem_responses
 from neardup.service.records import (
     BODY,
@@ -25,6 +24,7 @@ from neardup.service.records import (
     page_from,
     pages_from_lines,
     plain_id,
+    validated,
 )
 from neardup.service.service import (
     ACCESS,
@@ -33,6 +33,8 @@ from neardup.service.service import (
     demand,
     for_readers,
     for_writers,
+    media_type,
+    read_json,
     service_of,
 )
 from neardup.service.tokens import Access
@@ -44,7 +46,6 @@ LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 PageId = Annotated[
     str, Path(description="percent-encoded, including slashes", min_length=1, max_length=LONGEST_ID)
 ]
-SMALL = 64 * 1024  # bytes of JSON that the event loop reads itself: a thread would take longer
 _LINES_SCHEMA = {"type": "string", "description": "one page per line, each as in application/json"}
 _RAW_SCHEMA = {"type": "string", "description": "needs ?url= or ?id="}
 
@@ -93,7 +94,7 @@ async def add(request: Request) -> Response:
     """
     service, query = service_of(request), _query(request)
     demand(request.scope[ACCESS], Access.READ if query.dry_run else Access.WRITE)
-    kind, charset = _content_type(request)
+    kind, charset = media_type(request)
     body, limits = await request.body(), service.settings.limits
     if kind in LINES:
         most = service.settings.batch_pages
@@ -102,10 +103,7 @@ async def add(request: Request) -> Response:
     if kind in ("text/html", "text/plain"):
         page = _raw_page(service, body, kind == "text/html", charset, query)
     elif kind in ("application/json", ""):
-        if len(body) <= SMALL:
-            page = _read_page(body, limits)
-        else:
-            page = await service.workers.parse(_read_page, body, limits)
+        page = await read_json(request, lambda body: page_from(validated(PageIn, body), limits))
     else:
         detail = f"send application/json, text/html, text/plain or {LINES[0]}"
         raise Problem(415, "unknown-type", detail)
@@ -123,20 +121,6 @@ def _query(request: Request) -> AddQuery:
         return AddQuery.model_validate(dict(request.query_params))
     except ValidationError as error:
         raise invalid_input("query", error) from None
-
-
-def _content_type(request: Request) -> tuple[str, str]:
-    header = Message()
-    header["Content-Type"] = request.headers.get("content-type", "application/json")
-    return header.get_content_type(), header.get_content_charset("")
-
-
-def _read_page(body: bytes, limits: Limits) -> RawPage:
-    try:
-        sent = PageIn.model_validate_json(body)
-    except ValidationError as error:
-        raise invalid_input("body", error) from None
-    return page_from(sent, limits)
 
 
 def _raw_page(
