@@ -3,6 +3,7 @@
 # make test-quick  the tests that need no browser, Spark, PostgreSQL, service or labelled set
 # make lint        only the static checks
 # make kernels     compile the kernels, as far as they have changed
+# make docs        build the documentation as a site, into site/
 # make trace       the source files and functions that a run on the bundled pages goes through
 # make bench       ratios against other libraries, measured in one run
 # make results     measure every method on the labelled sets, into docs/methods/results.md; ONLY=own-text: one
@@ -17,7 +18,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
-.PHONY: demo test test-quick lint kernels trace bench results torture lock audit venv browser java clean
+.PHONY: demo test test-quick lint kernels docs trace bench results torture lock audit venv browser java clean
 
 demo: venv
 	$(BIN)/neardup demo
@@ -37,6 +38,10 @@ lint: venv
 # Before the test workers start: each would compile the same kernels, and wait for the other.
 kernels: venv
 	@$(BIN)/python -m neardup.cli.warm_up
+
+docs: venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html; with search: $(BIN)/python -m http.server -d site"
 
 trace: venv
 	$(BIN)/python tools/trace_run.py

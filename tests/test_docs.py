@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,3 +118,38 @@ def is_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:  # nor is its package
         return False
+
+
+# Code blocks: every one runs, is checked, or says why not.
+
+FENCE = re.compile(r"((?:<!--[^\n]*-->\n)?)^```(\w*)\n(.*?)^```$", flags=re.S | re.M)
+NOT_RUN = "<!-- not run: "
+# Languages that are shown, not run.
+SHOWN = {"", "text", "mermaid", "nginx", "yaml", "html", "css", "ini"}
+STARTS = ("neardup ", "pip ", "make ", "python ", "curl ", "from ", "import ", "$ ")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and content of the code blocks of a page that are not marked as not run."""
+    found = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [(language, code) for mark, language, code in found if not mark.startswith(NOT_RUN)]
+
+
+def test_blocks_name_their_language(page: Path) -> None:
+    """A block of commands or Python without a language would never run."""
+    unnamed = [
+        code
+        for language, code in blocks(page)
+        if language in SHOWN and any(line.startswith(STARTS) for line in code.splitlines())
+    ]
+    assert unnamed == []
+    assert {language for language, _ in blocks(page)} <= SHOWN | {"sh", "python", "json", "toml"}
+
+
+def test_data_in_blocks_can_be_read(page: Path) -> None:
+    for language, code in blocks(page):
+        if language == "toml":
+            tomllib.loads(code)
+        if language == "json":
+            for line in code.splitlines():
+                json.loads(line)

@@ -67,7 +67,7 @@ def dedup(
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
-    `inputs` are paths, globs or remote paths; the files of `out` are described in the README.
+    `inputs` are paths, globs or remote paths; docs/reference/files.md describes the files of `out`.
     `method` is a name, a class, an instance or `module:Class`; `view` says which text of a page
     counts (whole, main or own; by default what suits the method). Pairs are near from `threshold`
     on, a similarity from 0 to 1 [the method's own]. `columns` names the columns of tables and the
@@ -298,10 +298,12 @@ def compare(
     preset: str = "default",
     view: str | None = None,
 ) -> Verdict:
-    """What page `a` is to page `b`; a path names a file that holds one page.
+    """What page `a` is to page `b`, as if there were no others.
 
-    verdict = neardup.compare("a.html", "b.html")
-    print(verdict.relation, verdict.similarity, verdict.evidence["why"])
+    A path names a file that holds one page.
+
+        verdict = neardup.compare("a.html", "b.html")
+        print(verdict.relation, verdict.similarity, verdict.evidence["why"])
     """
     chosen = make_method(method, options, preset=preset, view=view)
     return judge_pair(chosen, one_page(a), one_page(b))
@@ -339,10 +341,12 @@ def one_page(page: RawPage | str | Path) -> RawPage:
 
 
 def read_pages(inputs: str | Sequence[str], limits: Limits | None = None) -> Iterator[Page]:
-    """Every readable page of `inputs`, parsed, in reading order. Bad records are passed over.
+    """Every readable page of `inputs`, parsed, in reading order.
 
-    for page in neardup.read_pages("crawl.warc.gz"):
-        print(page.title, page.language, len(page.blocks))
+    Bad records are passed over.
+
+        for page in neardup.read_pages("crawl.warc.gz"):
+            print(page.title, page.language, len(page.blocks))
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     for batch in read(inputs, limits, max_pages=PAGES_AT_ONCE):
@@ -350,17 +354,21 @@ def read_pages(inputs: str | Sequence[str], limits: Limits | None = None) -> Ite
 
 
 def html_page(html: str | bytes, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
-    """A page from its HTML; bytes may be in any charset.
+    """A page from its HTML, for an index or `compare`.
 
-    index.add(neardup.html_page(response.content, url=response.url))
+    Bytes may be in any charset. Without `id` the page is known by its URL.
+
+        page = neardup.html_page("<p>Some text</p>", url="https://a.example/1")
     """
     body = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
     return RawPage(id or url, body, True, Source("memory"), url)
 
 
 def text_page(text: str, *, id: str = "", url: str = "") -> RawPage:  # noqa: A002
-    """A page that is plain text.
+    """A page that is plain text, for an index or `compare`.
 
-    index.add(neardup.text_page("some text", id="1"))
+    Without `id` the page is known by its URL.
+
+        page = neardup.text_page("Some text", id="1")
     """
     return RawPage(id or url, text.encode("utf-8", "replace"), False, Source("memory"), url)

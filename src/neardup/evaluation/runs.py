@@ -123,10 +123,12 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of methods on labelled sets, as records for a data frame.
+    """The scores of methods on labelled sets, from `evaluate`.
 
-    measured = neardup.evaluate("labelled", methods=["own-text", "minhash"])
-    frame = pandas.DataFrame(measured.scores())
+    Each method gives records for a data frame.
+
+        measured = neardup.evaluate("labelled", methods=["exact"])
+        frame = pandas.DataFrame(measured.scores())
     """
 
     results: Results  # by set, then method: everything in results.json
@@ -186,7 +188,7 @@ def evaluate(
     each run under `out/runs`. If a method fails on a set, its record has the error and the others
     go on. Each run has a process of its own, so seconds and memory are the method's.
 
-        measured = neardup.evaluate(["labelled"], methods=["own-text", "minhash"])
+        measured = neardup.evaluate(["labelled"], methods=["own-text"])
         for row in measured.scores():
             print(row["set"], row["method"], row["f1"])
     """
