@@ -100,7 +100,7 @@ def dedup(
 
     with output.writing(out), folder as work:
         run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
-        corpus, prior = Corpus.from_inputs(inputs, limits, run), NO_PRIOR
+        corpus, prior = Corpus.from_inputs(inputs, limits, run, chosen.columns), NO_PRIOR
         if against is not None:
             corpus, numbers = corpus.extended(Corpus.from_result(Path(against)))
             prior = Prior.from_result(Path(against), corpus, numbers, chosen, run)

@@ -290,7 +290,7 @@ class _ListColumn:
         """Copy some rows of a batch to their places in the column."""
         copy_lists(
             _bytes_of(lists.values, self._width),
-            _read_only(lists.offsets.to_numpy()),
+            read_only(lists.offsets.to_numpy()),
             self._width,
             rows,
             self._data,
@@ -312,12 +312,12 @@ def _has_nulls(lists: pa.ListArray) -> bool:
 def _bytes_of(numbers: pa.Array, width: int) -> NDArray[np.uint8]:
     data = numbers.buffers()[1]
     if data is None:
-        return _read_only(np.empty(0, np.uint8))
-    return _read_only(np.frombuffer(data, np.uint8)[numbers.offset * width :])
+        return read_only(np.empty(0, np.uint8))
+    return read_only(np.frombuffer(data, np.uint8)[numbers.offset * width :])
 
 
-def _read_only(numbers: NDArray[Any]) -> NDArray[Any]:
-    """One kind of array for the kernel, whether the numbers are mapped or in memory."""
+def read_only(numbers: NDArray[Any]) -> NDArray[Any]:
+    """One kind of array for the kernels, whether the numbers are mapped or in memory."""
     numbers.setflags(write=False)
     return numbers
 

@@ -127,6 +127,49 @@ class Scanner:
             self._scan(data, html, alt_texts, elsewhere, assembled=True)
         self.page += 1
 
+    def scan_pages(
+        self,
+        data: Bytes,
+        ends: NDArray[np.int64],
+        is_html: NDArray[np.bool_],
+        *,
+        alt_texts: bool = False,
+    ) -> bool:
+        """Scan data[ends[p]:ends[p + 1]] from the next page on, up to the last or to one that needs
+        a look.
+
+        That is a page that states the text of an article (`scan_meta.LD_BODY`). It is scanned, and
+        whether that text is to take the place of its own is for the caller to decide. False at the
+        end.
+        """
+        while self.page < len(is_html):
+            page, is_apart = scan_pages(
+                data,
+                ends,
+                is_html,
+                self.page,
+                alt_texts,
+                self.text,
+                self.marks,
+                self.frames,
+                self.pieces,
+                self.state,
+                self.places,
+                self.counts,
+                self.ends,
+            )
+            self.page = page
+            if page == len(is_html):
+                return False
+            if is_apart:
+                self.scan(data[ends[page] : ends[page + 1]], html=True, alt_texts=alt_texts)
+            else:
+                self.page += 1
+            start, end = self.places[page, scan_meta.LD_BODY]
+            if start < end:
+                return True
+        return False
+
     def last_text(self) -> bytes:
         """The text of the page scanned last."""
         start, end = self.ends[self.page - 1 : self.page + 1, 0]
@@ -226,6 +269,45 @@ def scan_page(
     ends[0] = state[POSITION]
     ends[1] = state[BLOCKS]
     return False
+
+
+@kernel
+def scan_pages(
+    data: Bytes,
+    page_ends: NDArray[np.int64],
+    is_html: NDArray[np.bool_],
+    page: int,
+    alt_texts: bool,
+    text: Bytes,
+    marks: Marks,
+    frames: Frames,
+    pieces: Pieces,
+    state: State,
+    places: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> tuple[int, bool]:
+    """Scan page after page; the page at which it stops, or the number of pages, and whether that
+    page is to be assembled first."""
+    while page < len(is_html):
+        is_apart = scan_page(
+            data[page_ends[page] : page_ends[page + 1]],
+            is_html[page],
+            alt_texts,
+            False,
+            text,
+            marks,
+            frames,
+            pieces,
+            state,
+            places[page],
+            counts[page],
+            ends[page + 1],
+        )
+        if is_apart or places[page, scan_meta.LD_BODY, 0] < places[page, scan_meta.LD_BODY, 1]:
+            return page, is_apart
+        page += 1
+    return page, False
 
 
 @kernel

@@ -10,7 +10,7 @@ or on the size of batches.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,10 +22,13 @@ import pyarrow.parquet as pq
 from neardup.arrays import Mask, Numbers, decompress
 from neardup.errors import InputError
 from neardup.local.result import PAGES_FILE, Result
+from neardup.local.run import Stage
 from neardup.local.work import MemoryParts, Parts, Run
 from neardup.model import Skip, SkipReason, Source
-from neardup.pages import Limits, read
-from neardup.pages.raw import RawBatch
+from neardup.pages import Limits
+from neardup.pages.inputs import find_files
+from neardup.pages.raw import Block, check_readable
+from neardup.pages.readers import Reading
 from neardup.rules.identity import settle_identities
 from neardup.schemas import PAGES
 from neardup.stores.records import PageRow
@@ -36,6 +39,7 @@ STORED_AT_ONCE = 1_000
 TEXT_AT_ONCE = 2 * 1024**2  # approximate characters; a worker needs about ten times that
 
 LOGGER = logging.getLogger("neardup.pages")
+LAST_SOURCE = 1 << 30  # the number of the source that is read when all others are
 NO_PAGE = -1  # the page number of a record that did not become a page
 # Columns that stay in memory for each page, besides those derived from its record.
 PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
@@ -76,16 +80,26 @@ class Corpus:
         return len(self.ids)
 
     @classmethod
-    def from_inputs(cls, inputs: Sequence[str], limits: Limits, run: Run) -> Corpus:
-        """All pages of `inputs`, read and parsed, with their text spilled to the work directory."""
-        parts = run.parts("pages", SPILLED)
-        skips: list[Skip] = []
+    def from_inputs(
+        cls,
+        inputs: Sequence[str],
+        limits: Limits,
+        run: Run,
+        columns: Collection[str] = PAGES.names,
+    ) -> Corpus:
+        """All pages of `inputs`, read and parsed, with their text spilled to the work directory.
+
+        `columns` are those of `schemas.PAGES` that a method reads; only they and what every run
+        needs are made.
+        """
+        names = [name for name in SPILLED.names if name in {*columns, *IDENTITY, "title", "text"}]
+        parts = run.parts("pages", pa.schema([SPILLED.field(name) for name in names]))
         with run.stages("parse") as stage:
-            raws = _setting_skips_aside(read(inputs, limits), skips)
-            parts.fill(raws, _parse_part, run.workers, stage)
+            skips = _parse_side_by_side(inputs, limits, parts, run.workers, stage)
         with run.stages("identify") as stage:
             schema = pa.schema([SPILLED.field(name) for name in IDENTITY])
             records = pa.Table.from_batches(parts.each(IDENTITY), schema)
+            check_readable(skips, records.num_rows + len(skips))
             if records.num_rows == 0:
                 raise InputError(_nothing_read(inputs, skips))
             identities = settle_identities(records)
@@ -228,7 +242,7 @@ def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.
     lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
     observed = pa.nulls(pages.num_rows, pa.bool_()) if observed is None else observed
     columns = [*pages.columns, lengths, observed]
-    return pa.record_batch(columns, schema=SPILLED)
+    return pa.record_batch(columns, schema=pa.schema([*pages.schema, *DERIVED]))
 
 
 def stored_batches(
@@ -245,7 +259,9 @@ def _text_parts(parts: Parts, numbers: Numbers) -> list[TextPart]:
     """The parts with page numbers; `numbers` are those of all records, one after another."""
     cuts = np.cumsum([part.rows for part in parts.listed])[:-1]
     split = np.split(numbers, cuts)
-    return [TextPart(parts, number, each) for number, each in enumerate(split)]
+    return [
+        TextPart(parts, part.number, each) for part, each in zip(parts.listed, split, strict=True)
+    ]
 
 
 def _carried(pages: pa.RecordBatch) -> pa.RecordBatch:
@@ -261,26 +277,37 @@ def _carried(pages: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=pa.schema([SPILLED.field(name) for name in CARRIED]))
 
 
-def _parse_part(raw: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
-    pages = with_derived(parse(raw), raw["time"].is_valid())
-    return pages, pc.sum(pages["size"]).as_py()
+def _parse_side_by_side(
+    inputs: Sequence[str], limits: Limits, parts: Parts, workers: int, stage: Stage
+) -> list[Skip]:
+    """Parse the pages of all inputs into parts; what was skipped, in the order of the parts."""
+    reading = Reading(limits, keep_original=False)
+    skipped: dict[int, list[Skip]] = {}
+
+    def parse_block(block: Block, number: int, is_left: bool) -> pa.RecordBatch | None:
+        raw, skips = block()
+        if skips:
+            skipped[number] = skips
+            _log(skips)
+        if is_left or not raw.num_rows:
+            return None
+        return with_derived(parse(raw, columns=parts.schema.names), raw["time"].is_valid())
+
+    parts.fill_side_by_side(reading.sources(find_files(inputs)), parse_block, workers, stage)
+    last = [reading.last_source()]
+    parts.fill_side_by_side(last, parse_block, 1, stage, first=LAST_SOURCE)
+    return [skip for _, skips in sorted(skipped.items()) for skip in skips]
 
 
-def _setting_skips_aside(
-    batches: Iterable[RawBatch], skips: list[Skip]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        skips.extend(batch.skips)
-        for skip in batch.skips:
-            LOGGER.debug(
-                "skipped %s record %d: %s %s",
-                skip.source.path,
-                skip.source.record,
-                skip.reason,
-                skip.detail,
-            )
-        if batch.pages.num_rows:
-            yield batch.pages
+def _log(skips: Sequence[Skip]) -> None:
+    for skip in skips:
+        LOGGER.debug(
+            "skipped %s record %d: %s %s",
+            skip.source.path,
+            skip.source.record,
+            skip.reason,
+            skip.detail,
+        )
 
 
 def _nothing_read(inputs: Sequence[str], skips: Sequence[Skip]) -> str:

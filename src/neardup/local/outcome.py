@@ -30,6 +30,7 @@ from neardup.schemas import FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 65_536
 SHELL_HOSTS = 20  # that the summary names
+PARTS = 2  # how inputs are cut into parts; goes up when they are cut in another way
 
 
 def write_result(
@@ -189,6 +190,7 @@ def describe_run(
         "view": str(method.view),
         "options": dataclasses.asdict(method.options),
         "format": FORMAT,
+        "parts": PARTS,
     }
     return json.dumps(description, ensure_ascii=False, sort_keys=True)
 

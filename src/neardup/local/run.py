@@ -2,7 +2,8 @@
 
 * `Progress` reports what a run is doing. The command line shows it; a library user may ignore it.
 * `Stages` records what each stage did, how long it took and over how many bytes.
-* `ordered_map` works on all cores, in order, with a bounded number of items in progress.
+* `ordered_map` works on all cores, in order, with a bounded number of items in progress;
+  `work_side_by_side` does so over several sources at once, in any order.
 * `key_ranges` cuts work so that it stays within the memory limit.
 """
 
@@ -16,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
 
 LOGGER = logging.getLogger("neardup.run")
 
@@ -106,6 +108,107 @@ def ordered_map(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def work_side_by_side(
+    sources: Iterable[Iterator[Item]],
+    function: Callable[[int, int, Item], None],
+    workers: int,
+) -> None:
+    """`function` of the number of each source, the place of each item in it, and the item.
+
+    Every worker takes an item for itself and works on it, so nothing waits in between: as many
+    items are in memory as there are workers, and as many threads run. A source is advanced by one
+    thread at a time; a worker that finds all open sources busy opens the next.
+    """
+    shared = _Sources(sources)
+
+    def work() -> None:
+        try:
+            while (taken := shared.take()) is not None:
+                function(*taken)
+        except BaseException:
+            shared.stop()
+            raise
+
+    if workers == 1:
+        work()
+        return
+    with ThreadPoolExecutor(workers, "neardup") as pool:
+        try:
+            futures = [pool.submit(work) for _ in range(workers)]
+            for future in futures:
+                future.result()
+        finally:
+            shared.stop()
+
+
+class _Source(Generic[Item]):
+    """A source that is being read, and how many of its items were taken."""
+
+    def __init__(self, number: int, items: Iterator[Item]) -> None:
+        self.number = number
+        self.items = items
+        self.taken = 0
+        self.ended = False
+        self.lock = Lock()
+
+
+class _Sources(Generic[Item]):
+    """Hands out the items of several sources to several threads."""
+
+    def __init__(self, sources: Iterable[Iterator[Item]]) -> None:
+        self._coming = enumerate(sources)
+        self._open: list[_Source[Item]] = []
+        self._lock = Lock()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Hand out nothing more."""
+        self._stopped = True
+
+    def take(self) -> tuple[int, int, Item] | None:
+        """The next item of any source, with its place; None when all have ended."""
+        while (source := self._free()) is not None:
+            with closing_lock(source.lock):
+                if source.ended:
+                    continue
+                for item in source.items:
+                    source.taken += 1
+                    return source.number, source.taken - 1, item
+                source.ended = True
+            with self._lock:
+                self._open.remove(source)
+        return None
+
+    def _free(self) -> _Source[Item] | None:
+        """A source that this thread may advance: its lock is held."""
+        with self._lock:
+            if self._stopped:
+                return None
+            for source in self._open:
+                if source.lock.acquire(blocking=False):
+                    return source
+            coming = next(self._coming, None)
+            if coming is not None:
+                source = _Source(*coming)
+                source.lock.acquire()
+                self._open.append(source)
+                return source
+            if not self._open:
+                return None
+            source = self._open[0]
+        source.lock.acquire()
+        return source
+
+
+@contextmanager
+def closing_lock(lock: Lock) -> Iterator[None]:
+    """Release a lock that is held."""
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 DEFAULT_MEMORY = 4 * 1000**3

@@ -19,19 +19,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.kernels import key_order
-from neardup.local.run import Stage, Stages, ordered_map
+from neardup.local.run import Stage, Stages, ordered_map, work_side_by_side
 
 Item = TypeVar("Item")
 
 MANIFEST = "manifest.jsonl"
+MOST_ITEMS = 1 << 24  # of one source, for the numbers of parts
 EVERY_KEY = (0, 2**64 - 1)
 LOCK, OURS = "lock", b"a work folder of neardup\n"
 
@@ -75,6 +78,39 @@ class Parts(ABC):
             if part.number == len(self.listed):
                 self._list(part)
             stage.advance(part.rows, part.size)
+
+    def fill_side_by_side(
+        self,
+        sources: Iterable[Iterator[Item]],
+        function: Callable[[Item, int, bool], pa.RecordBatch | None],
+        workers: int,
+        stage: Stage,
+        *,
+        first: int = 0,
+    ) -> None:
+        """Compute a part from each item of several sources, several of them at a time.
+
+        `function` gets an item, its number, and whether an earlier run has left that part; it
+        returns the batch, or None if there is nothing to write. The numbers tell source and place,
+        so they are the same whatever thread is faster; `first` is the number of the first source.
+        """
+        left = {part.number: part for part in self.listed}
+        listing = Lock()
+
+        def make(source: int, place: int, item: Item) -> None:
+            number = (first + source) * MOST_ITEMS + place
+            batch = function(item, number, number in left)
+            part = left.get(number)
+            if batch is not None:
+                part = self._write(number, batch, pc.sum(batch["size"]).as_py() or 0)
+            with listing:
+                if batch is not None and part is not None:
+                    self._list(part)
+                if part is not None:
+                    stage.advance(part.rows, part.size)
+
+        work_side_by_side(sources, make, workers)
+        self.listed.sort(key=lambda part: part.number)
 
     def each(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The named columns of each part, in order."""
@@ -207,9 +243,7 @@ class FileParts(Parts):
         for line in self._manifest.read_bytes().splitlines():
             try:
                 part = Part(**json.loads(line))
-                whole = part.number == len(listed) and part.checksum == _checksum(
-                    self.path(part.number)
-                )
+                whole = part.checksum == _checksum(self.path(part.number))
             except (ValueError, TypeError, OSError):
                 whole = False  # the run was killed while writing the line
             if not whole:

@@ -8,6 +8,7 @@ an id are all handed over: which one counts is decided by `rules.identity`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from neardup.errors import InputError, UsageError
@@ -29,9 +30,15 @@ def read(
     inputs: Sequence[str], limits: Limits | None = None, *, max_pages: int | None = None
 ) -> Iterator[RawBatch]:
     """The pages of `inputs` as Arrow batches, bounded in bytes and rows; see `read_records`."""
-    from neardup.pages.raw import MAX_PAGES, gather  # noqa: PLC0415 - pyarrow is heavy
+    from neardup.pages.inputs import find_files  # noqa: PLC0415 - keeps `pages.urls` light
+    from neardup.pages.raw import readable, sliced  # noqa: PLC0415 - pyarrow is heavy
+    from neardup.pages.readers import Reading  # noqa: PLC0415
 
-    return gather(read_records(inputs, limits), max_pages or MAX_PAGES)
+    reading = Reading(limits or Limits(), keep_original=False)
+    sources = reading.sources(find_files(inputs))
+    batches = (block() for source in sources for block in source)
+    last = (block() for block in reading.last_source())
+    return sliced(readable(chain(batches, last)), max_pages)
 
 
 def split(inputs: Sequence[str], target_bytes: int = RANGE_BYTES) -> list[Range]:
@@ -51,10 +58,9 @@ def read_range(part: Range, limits: Limits | None = None) -> Iterator[RawBatch]:
 
     Revisits of archives, which repeat a page that may be in another file, are not resolved.
     """
-    from neardup.pages.raw import gather  # noqa: PLC0415 - pyarrow is heavy
-    from neardup.pages.readers import read_range as records_of  # noqa: PLC0415
+    from neardup.pages.readers import read_range as blocks_of  # noqa: PLC0415
 
-    return gather(records_of(part, limits or Limits()))
+    return (block() for block in blocks_of(part, limits or Limits()))
 
 
 def read_records(

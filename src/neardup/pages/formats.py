@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from neardup.model import RawPage, Skip
 from neardup.pages.archive import RECORD_START
@@ -23,6 +23,7 @@ from neardup.plugins import Registry
 
 if TYPE_CHECKING:
     from neardup.pages.inputs import File
+    from neardup.pages.raw import Block
 
 _NAME = re.compile(r"\.([a-z0-9]+)(?:\.(?:gz|zst))?$", re.I)
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[a-z!?]", re.I)
@@ -37,6 +38,14 @@ class Reader(Protocol):
 
     def finish(self) -> Iterator[RawPage | Skip]:
         """Records that could only be made when all files were read."""
+
+
+@runtime_checkable
+class ReadsBlocks(Protocol):
+    """A reader that also gives many records at once, by column. The records are the same."""
+
+    def blocks(self, file: File, content: Chunks) -> Iterator[Block]:
+        """The records of a file in blocks; what a block has left to do runs in any thread."""
 
 
 ReaderFactory = Callable[[Limits, bool], Reader]  # from the limits and `keep_original`

@@ -27,7 +27,8 @@ def inflate_bounded(data: bytes, encoding: str, limit: int) -> bytes:
 def _inflate_one(data: bytes, member: Gzip | Zstd, limit: int) -> bytes:
     pieces, size, left = [], 0, data
     while not member.eof and size <= limit:
-        chunk, rest = left[: member.step], left[member.step :]
+        step = member.measure(left)
+        chunk, rest = left[:step], left[step:]
         try:
             piece = member.feed(chunk)
         except BrokenError as error:

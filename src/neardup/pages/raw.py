@@ -5,13 +5,15 @@ Readers work record by record; `gather` turns records into batches, bounded in r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.model import RawPage, Skip
+from neardup.errors import InputError
+from neardup.model import RawPage, Skip, SkipReason
 from neardup.schemas import RAW
 
 MAX_PAGES = 4096
@@ -23,6 +25,48 @@ class RawBatch(NamedTuple):
 
     pages: pa.RecordBatch
     skips: list[Skip]
+
+
+# Consecutive records that were taken from a file. What is left to do is done when it is called, in
+# any thread, and needs nothing of the other blocks.
+Block = Callable[[], RawBatch]
+
+
+def gathered(records: Iterable[RawPage | Skip]) -> Iterator[Block]:
+    """The records in blocks, of readers that work record by record."""
+    return (partial(RawBatch, *batch) for batch in gather(records))
+
+
+def only_skips(skips: list[Skip]) -> RawBatch:
+    """Records none of which is a page."""
+    return RawBatch(raw_batch([]), skips)
+
+
+def readable(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
+    """The batches; an error if the only record is a file that cannot be read."""
+    waiting: list[RawBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.pages.num_rows + len(batch.skips)
+        if count > 1:
+            yield from waiting
+            waiting = []
+    check_readable([skip for batch in waiting for skip in batch.skips], count)
+    yield from waiting
+
+
+def check_readable(skips: Sequence[Skip], records: int) -> None:
+    """Raise an error if the only record is a file that cannot be read."""
+    if records == len(skips) == 1 and skips[0].reason is SkipReason.UNREADABLE:
+        raise InputError(f"{skips[0].source.path}: {skips[0].detail}")
+
+
+def sliced(batches: Iterable[RawBatch], max_pages: int | None) -> Iterator[RawBatch]:
+    """The batches in slices of at most `max_pages` pages."""
+    for pages, skips in batches:
+        for start in range(0, max(pages.num_rows, 1), max_pages or max(pages.num_rows, 1)):
+            yield RawBatch(pages.slice(start, max_pages), [] if start else skips)
 
 
 def gather(

@@ -1,23 +1,35 @@
 """One stream of records out of many files, each read by the reader of its format.
 
-Large files can be read in ranges (`split_file`, `read_range`): plain JSON lines by bytes, Parquet
-by row groups. Other files are one range.
+`Reading.read` gives one record after another, `Reading.sources` the same records in blocks, for
+several threads: each source is read by one thread at a time, and blocks are parsed by any.
+
+Large files can also be read in ranges (`split_file`, `read_range`), by other processes: plain JSON
+lines by bytes, Parquet by row groups. Other files are one range.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import BinaryIO
+from threading import Lock
+from typing import TYPE_CHECKING, BinaryIO
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.formats import FORMATS, Reader, format_of_content, known_endings
+from neardup.pages.formats import FORMATS, Reader, ReadsBlocks, format_of_content, known_endings
 from neardup.pages.inputs import IGNORED, File, place_of, resumes
 from neardup.pages.limits import Limits
 from neardup.pages.streams import Chunk, Chunks, chunks, is_compressed
 
-STEP = 1 << 20  # bytes read at once to count lines
+if TYPE_CHECKING:
+    from neardup.pages.raw import Block
+
+STEP = 1 << 19  # bytes of plain JSON lines read at once
+# Small files are read together, as one source of at most so many files and bytes.
+SMALL_BYTES, FILES_TOGETHER, BYTES_TOGETHER = 1_000_000, 1024, 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +112,37 @@ def _split_lines(whole: Range, target_bytes: int) -> list[Range]:
     return ranges if len(ranges) > 1 else [whole]
 
 
-def read_range(part: Range, limits: Limits) -> Iterator[RawPage | Skip]:
-    """The records of a range, with the numbers they have in the whole file.
+def read_range(part: Range, limits: Limits) -> Iterator[Block]:
+    """The records of a range in blocks, with the numbers they have in the whole file.
 
     Records that an archive only refers to (revisits) are left to the caller.
     """
+    from neardup.pages.raw import only_skips  # noqa: PLC0415 - pyarrow is heavy
+
     file = part.file
-    if not part.end:
-        return Reading(limits, keep_original=False).read_file(file)
-    return guarded(file, _read_part(part, file, limits))
+    try:
+        if part.end:
+            yield from _read_part(part, file, limits)
+        else:
+            yield from Reading(limits, keep_original=False).blocks(file)
+    except OSError as error:
+        yield partial(only_skips, [_unreadable(file, error)])
 
 
-def _read_part(part: Range, file: File, limits: Limits) -> Iterator[RawPage | Skip]:
+def _read_part(part: Range, file: File, limits: Limits) -> Iterator[Block]:
     with file.open() as stream:
         if part.format == "parquet":
             from neardup.pages.parquet import read_parquet  # noqa: PLC0415
+            from neardup.pages.raw import gathered  # noqa: PLC0415
 
             groups = range(part.start, part.end)
-            yield from read_parquet(file.source, stream, limits, row_groups=groups)
+            yield from gathered(read_parquet(file.source, stream, limits, row_groups=groups))
         else:
-            from neardup.pages.jsonl import read_lines  # noqa: PLC0415
+            from neardup.pages.jsonl import JsonReader  # noqa: PLC0415
 
             content = Chunks(_bytes_between(stream, part.start, part.end))
-            yield from read_lines(file.source, content, limits, first=part.first)
+            reader = JsonReader(limits, keep_original=False)
+            yield from reader.blocks(file, content, first=part.first)
 
 
 def _bytes_between(stream: BinaryIO, start: int, end: int) -> Iterator[Chunk]:
@@ -140,40 +160,130 @@ class Reading:
         self._limits = limits
         self._keep_original = keep_original
         self._readers: dict[str, Reader] = {}
+        self._lock = Lock()
+
+    def sources(self, files: Iterable[File]) -> Iterator[Iterator[Block]]:
+        """The files, or some small ones together, each as an iterator over its blocks.
+
+        Call `last_source` when all of them are read.
+        """
+        for together in _together(files):
+            if len(together) > 1 or _is_one_page(together[0]):
+                from neardup.pages.raw import gathered  # noqa: PLC0415 - pyarrow is heavy
+
+                yield gathered(chain.from_iterable(map(self.read_file, together)))
+            else:
+                yield self.blocks(together[0])
+
+    def last_source(self) -> Iterator[Block]:
+        """What readers can only tell at the end."""
+        from neardup.pages.raw import gathered  # noqa: PLC0415
+
+        return gathered(self._finish())
+
+    def _finish(self) -> Iterator[RawPage | Skip]:
+        for reader in self._readers.values():
+            yield from reader.finish()
+
+    def blocks(self, file: File) -> Iterator[Block]:
+        """The records of one file in blocks; if it cannot be read, a skip that says why."""
+        from neardup.pages.raw import only_skips  # noqa: PLC0415
+
+        try:
+            yield from self._blocks(file)
+        except OSError as error:
+            yield partial(only_skips, [_unreadable(file, error)])
+
+    def _blocks(self, file: File) -> Iterator[Block]:
+        from neardup.pages.raw import gathered, only_skips  # noqa: PLC0415
+
+        with self._opened(file) as (problem, form, content):
+            if problem is not None:
+                yield partial(only_skips, [problem])
+                return
+            reader = self._reader(form)
+            if isinstance(reader, ReadsBlocks):
+                yield from reader.blocks(file, content)
+            else:
+                yield from gathered(reader.read(file, content))
 
     def read(self, files: Iterable[File]) -> Iterator[RawPage | Skip]:
         """The records of all files in order, then what readers can only tell at the end."""
         for file in files:
             yield from self.read_file(file)
-        for reader in self._readers.values():
-            yield from reader.finish()
+        yield from self._finish()
 
     def read_file(self, file: File) -> Iterator[RawPage | Skip]:
         """The records of one file; if it cannot be read, a skip that says why."""
         return guarded(file, self._read_file(file))
 
     def _read_file(self, file: File) -> Iterator[RawPage | Skip]:
+        with self._opened(file) as (problem, form, content):
+            if problem is not None:
+                yield problem
+            else:
+                yield from self._reader(form).read(file, content)
+
+    @contextmanager
+    def _opened(self, file: File) -> Iterator[tuple[Skip | None, str, Chunks]]:
+        """Why the file holds no pages, or its format and content."""
+        source = Source(file.source)
         if file.format == IGNORED:
             detail = "not a page by its name"
-            yield Skip(Source(file.source), SkipReason.NOT_HTML, detail, file.name)
+            yield Skip(source, SkipReason.NOT_HTML, detail, file.name), "", Chunks(iter(()))
             return
         with file.open() as stream:
             content = _Peeked(chunks(stream, resumes))
             form = file.format or format_of_content(content.start)
+            problem = None
             if content.is_empty:
-                yield Skip(Source(file.source), SkipReason.EMPTY, "the file is empty", file.name)
+                problem = Skip(source, SkipReason.EMPTY, "the file is empty", file.name)
             elif not form:
                 detail = f"neither name nor content tells the format; known are {known_endings()}"
-                yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
-            else:
-                yield from self._reader(form).read(file, content.chunks)
+                problem = Skip(source, SkipReason.UNREADABLE, detail, file.name)
+            yield problem, form, content.chunks
 
     def _reader(self, name: str) -> Reader:
-        if name not in self._readers:
-            form = FORMATS.get(name)
-            assert form is not None
-            self._readers[name] = form.make_reader(self._limits, keep_original=self._keep_original)
-        return self._readers[name]
+        with self._lock:
+            if name not in self._readers:
+                form = FORMATS.get(name)
+                assert form is not None
+                keep = self._keep_original
+                self._readers[name] = form.make_reader(self._limits, keep_original=keep)
+            return self._readers[name]
+
+
+def _together(files: Iterable[File]) -> Iterator[list[File]]:
+    """Consecutive small files together, every other file alone."""
+    small: list[File] = []
+    held = 0
+    for file in files:
+        size = _small_size(file)
+        if small and (size is None or len(small) >= FILES_TOGETHER or held > BYTES_TOGETHER):
+            yield small
+            small, held = [], 0
+        if size is None:
+            yield [file]
+        else:
+            small.append(file)
+            held += size
+    if small:
+        yield small
+
+
+def _small_size(file: File) -> int | None:
+    """The bytes of a file that is small, or of one page; None for all others."""
+    if not file.is_local:
+        return 0 if _is_one_page(file) else None
+    size = os.stat(file.path).st_size  # noqa: PTH116
+    return size if _is_one_page(file) or size < SMALL_BYTES else None
+
+
+def _is_one_page(file: File) -> bool:
+    if file.format is None:
+        return False
+    form = FORMATS.get(file.format)
+    return form is None or form.is_one_page  # None: ignored
 
 
 class _Peeked:
@@ -191,8 +301,12 @@ def guarded(file: File, pages: Iterator[RawPage | Skip]) -> Iterator[RawPage | S
     try:
         yield from pages
     except OSError as error:
-        detail = error.strerror or str(error)
-        yield Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
+        yield _unreadable(file, error)
+
+
+def _unreadable(file: File, error: OSError) -> Skip:
+    detail = error.strerror or str(error)
+    return Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
 
 
 class TextReader:

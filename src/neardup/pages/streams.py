@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, NamedTuple
 from neardup.model import SkipReason
 
 CHUNK = 65_536  # bytes per step; fits the cache, where inflating is fastest
-# zstd has no output limit: 512 input bytes bound the output of a bomb to 16 MB
-_ZSTD_STEP = 512
+_ZSTD_HEADER = 18  # bytes that the header of a frame may have
+_ZSTD_STEP = 512  # bytes fed at once if the structure of a frame cannot be told
 _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"  # holds the dictionary of a .warc.zst
@@ -35,13 +35,18 @@ class BrokenError(Exception):
 class Gzip:
     """One gzip member."""
 
-    step = read_size = CHUNK
+    read_size = CHUNK
+    least = 1  # bytes of input to have before `measure`
 
     def __init__(self) -> None:
         from isal import isal_zlib  # noqa: PLC0415 - only when something is compressed
 
         self._inflater = isal_zlib.decompressobj(31)
         self._error: type[Exception] = isal_zlib.error  # type: ignore[assignment] # its stub errs
+
+    def measure(self, pending: bytes) -> int:
+        """How many of these bytes to feed next."""
+        return min(len(pending), CHUNK)
 
     def feed(self, data: bytes) -> bytes:
         try:
@@ -62,10 +67,14 @@ class Gzip:
 
 
 class Zstd:
-    """One zstd frame."""
+    """One zstd frame.
 
-    step = _ZSTD_STEP
-    read_size = 8 * _ZSTD_STEP
+    The inflater has no limit for its output, and a few bytes can stand for megabytes. But a block,
+    of which a frame has many, never stands for more than 128 KB: the input is fed block by block.
+    """
+
+    read_size = 2 * CHUNK
+    least = _ZSTD_HEADER
 
     def __init__(self, dictionary: Any = None) -> None:
         import zstandard  # noqa: PLC0415
@@ -73,6 +82,25 @@ class Zstd:
         packed = zstandard.ZstdDecompressor(dictionary, max_window_size=_ZSTD_WINDOW)
         self._inflater = packed.decompressobj()
         self._error = zstandard.ZstdError
+        self._left = -1  # bytes of the block that is being fed; -1 before the first
+        self._is_last = False
+
+    def measure(self, pending: bytes) -> int:
+        """How many of these bytes to feed next: at most one block, and what stands before it."""
+        at = 0
+        if self._left < 0:
+            at = _zstd_header_size(pending)
+        if self._left <= 0:
+            block = int.from_bytes(pending[at : at + 3], "little")
+            kind, size = block >> 1 & 3, block >> 3
+            if (at == 0 and self._left < 0) or self._is_last or kind == 3 or len(pending) < at + 3:
+                return min(len(pending), _ZSTD_STEP)  # no frame, a checksum, or damage
+            self._is_last = bool(block & 1)
+            self._left = 1 if kind == 1 else size
+            at += 3
+        size = min(self._left, len(pending) - at)
+        self._left -= size
+        return at + size
 
     def feed(self, data: bytes) -> bytes:
         try:
@@ -87,6 +115,16 @@ class Zstd:
     @property
     def eof(self) -> bool:
         return self._inflater.eof
+
+
+def _zstd_header_size(start: bytes) -> int:
+    """The size of the header of a frame (RFC 8878, 3.1.1.1); 0 if it is none."""
+    if not start.startswith(_ZSTD_MAGIC) or len(start) < _ZSTD_HEADER:
+        return 0
+    described = start[4]
+    is_single = described >> 5 & 1
+    content = (1 if is_single else 0, 2, 4, 8)[described >> 6]
+    return 5 + (1 - is_single) + (0, 1, 2, 4)[described & 3] + content
 
 
 def zstd_dictionary(stream: BinaryIO, first: bytes) -> tuple[bytes, Any]:
@@ -253,9 +291,10 @@ class _Members:
         member = self._member()
         start, given_out = self._position(), 0
         while not member.eof:
-            if not self._pending:
-                self._pending = self._stream.read(member.read_size)
-            piece, self._pending = self._pending[: member.step], self._pending[member.step :]
+            if len(self._pending) < member.least:
+                self._pending += self._stream.read(member.read_size)
+            size = member.measure(self._pending)
+            piece, self._pending = self._pending[:size], self._pending[size:]
             try:
                 data = member.feed(piece)
             except BrokenError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from threading import Lock
 from uuid import NAMESPACE_URL, uuid5
 
 from neardup.model import RawPage, Skip, SkipReason, Source
@@ -66,7 +67,7 @@ class Revisits:
     def take(self, keys: list[bytes]) -> Iterator[Revisit]:
         """Remove and return the revisits that wait for a record with one of these keys."""
         for key in keys:
-            for revisit in self._waiting.pop(key, []):
+            for revisit in sorted(self._waiting.pop(key, []), key=_place):
                 if revisit.source in self._open:
                     del self._open[revisit.source]
                     yield revisit
@@ -76,6 +77,10 @@ class Revisits:
         for source in sorted(self._open, key=lambda each: (each.path, each.record)):
             detail = "what it repeats is not in the input"
             yield Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, self._open[source])
+
+
+def _place(revisit: Revisit) -> tuple[str, int]:
+    return revisit.source.path, revisit.source.record
 
 
 def target_of(headers: dict[str, str]) -> str:
@@ -175,13 +180,14 @@ _NOT_PAGES = frozenset({"warcinfo", "request", "metadata"})
 
 
 class WarcReader:
-    """Reads one archive after another; the revisits are shared."""
+    """Reads archives, one after another or side by side; the revisits are shared."""
 
     def __init__(self, limits: Limits, keep_original: bool = False) -> None:
         self._limits = limits
         self._keep_original = keep_original
         self._archives: list[File] = []
         self.revisits = Revisits()
+        self._lock = Lock()
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
         """The pages of an archive; its revisits are remembered for `finish`."""
@@ -198,7 +204,7 @@ class WarcReader:
 
     def finish(self) -> Iterator[RawPage | Skip]:
         """The pages that revisits repeat, from a second pass over the archives."""
-        for file in self._archives:
+        for file in sorted(self._archives, key=lambda each: each.path):
             if self.revisits:
                 yield from guarded(file, self._resolve_file(file))
         yield from self.revisits.unresolved()
@@ -226,7 +232,8 @@ class WarcReader:
             return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)
         head = record.head if self._keep_original else b""
         revisit = Revisit(source, url, date[:_DATE_LENGTH], head)
-        self.revisits.add(revisit, wanted_keys(record.headers))
+        with self._lock:
+            self.revisits.add(revisit, wanted_keys(record.headers))
         return None
 
     def _repeat(self, record: Record, revisit: Revisit) -> RawPage | Skip:

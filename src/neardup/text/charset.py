@@ -17,12 +17,18 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
+from neardup.arrays import Numbers, offsets_of, read_only
 from neardup.config import read_toml
+from neardup.kernels.page_bytes import odd_charsets
 from neardup.kernels.utf8 import is_utf8, utf8_damage
 
 _TABLES = read_toml(Path(__file__).with_name("charset.toml"))
@@ -144,6 +150,37 @@ def to_utf8(body: bytes, declared: str = "") -> tuple[bytes, str]:
         return _recode(body, "utf-8"), UTF_8
     name = _most_plausible(body, declared)
     return _recode(body, CODECS[name]), name
+
+
+class Bodies(NamedTuple):
+    """Pages as UTF-8: page p is data[ends[p]:ends[p + 1]]."""
+
+    data: NDArray[np.uint8]
+    ends: Numbers
+    charsets: pa.StringArray
+
+
+def bodies_to_utf8(bodies: pa.LargeBinaryArray, declared: pa.StringArray) -> Bodies:
+    """`to_utf8` of a column. Bodies that are UTF-8 already are not copied if all are."""
+    count = len(bodies)
+    _, offsets, content = bodies.buffers()
+    ends = np.frombuffer(offsets, np.int64, count + 1, bodies.offset * 8)
+    data = read_only(np.frombuffer(content or b"", np.uint8))
+    odd = odd_charsets(data, ends, HEAD)
+    if not odd.any():
+        return Bodies(data, ends, pa.repeat(UTF_8, count))
+    charsets, sizes = [UTF_8] * count, np.diff(ends)
+    pieces: list[bytes | memoryview] = []
+    view = memoryview(data)  # type: ignore[arg-type]
+    rows = np.flatnonzero(odd).tolist()
+    for before, row in pairwise([-1, *rows]):
+        body = view[ends[row] : ends[row + 1]].tobytes()
+        piece, charsets[row] = to_utf8(body, declared[row].as_py())
+        sizes[row] = len(piece)
+        pieces += [view[ends[before + 1] : ends[row]], piece]
+    pieces.append(view[ends[rows[-1] + 1] : ends[-1]])
+    joined = np.frombuffer(b"".join(pieces), np.uint8)
+    return Bodies(joined, offsets_of(sizes), pa.array(charsets, pa.string()))
 
 
 def _recode(body: bytes, codec: str) -> bytes:

@@ -109,9 +109,14 @@ def _absolute(url: str) -> str:
 
 def language(data: bytes, places: Places, script: str) -> str:
     """The language that the page states, unless its script contradicts it; else the script's."""
+    return language_by(script, [stated(data, places, kind) for kind in LANGUAGE_KINDS])
+
+
+def language_by(script: str, statements: Sequence[str]) -> str:
+    """The first of the languages stated that the script does not contradict; else the script's."""
     by_script = language_of_script(script)
-    for kind in LANGUAGE_KINDS:
-        tag = _language_tag(stated(data, places, kind))
+    for said in statements:
+        tag = _language_tag(said)
         if tag and _may_be_written(tag, script, by_script):
             return tag
     return by_script

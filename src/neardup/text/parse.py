@@ -1,11 +1,14 @@
 """From raw pages to page records: `schemas.PAGES`, one row a page, in order.
 
-1. `charset.to_utf8` makes UTF-8 of the bytes.
+1. `charset.bodies_to_utf8` makes UTF-8 of the bytes.
 2. `kernels.scan` writes text, blocks and counts of the whole batch into its arrays. A page that
    shows nothing of the article in its JSON-LD is given that text (`metadata.article_body`).
 3. `kernels.look_alikes` writes words that mix scripts in one.
-4. `metadata` reads the few places where the page speaks about itself.
-5. Sentences and scripts are counted over the text of the batch at once.
+4. `statements` reads the few places where the pages speak about themselves.
+5. Sentences and scripts are counted over the text of the batch at once, if somebody asks for them.
+
+Each step is a kernel over the whole batch, without the interpreter lock; Python looks only at the
+pages that a kernel marks as unusual.
 
 No bytes are so bad that a page is refused. Of two sources of a fact the record's own wins: its
 title, its time (for a WARC that is the capture), its URL. The page's word fills what it leaves
@@ -14,105 +17,92 @@ open.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import fields
-from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
+from xxhash import xxh3_64_intdigest
 
-from neardup.kernels import scan_meta
+from neardup.arrays import booleans, string_array
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
-from neardup.pages.urls import host
 from neardup.schemas import PAGES
 from neardup.text import metadata
-from neardup.text.charset import to_utf8
-from neardup.text.metadata import main_script
+from neardup.text.charset import Bodies, bodies_to_utf8
 from neardup.text.plain import unmixed
+from neardup.text.statements import Statements, main_scripts
 
 
-def parse(raw: pa.RecordBatch, *, alt_texts: bool = False) -> pa.RecordBatch:
-    """The records of raw pages (`schemas.RAW`). Their text must stay below 2 GiB in all."""
-    bodies = raw["body"].to_pylist()
-    decoded = list(map(to_utf8, bodies, raw["charset"].to_pylist()))
-    scanner = Scanner(len(bodies), sum(len(data) for data, _ in decoded))
-    for (data, _), is_html in zip(decoded, raw["is_html"].to_pylist(), strict=True):
-        scanner.scan(np.frombuffer(data, np.uint8), html=is_html, alt_texts=alt_texts)
-        article = metadata.article_body(data, scanner.places[scanner.page - 1])
+def parse(
+    raw: pa.RecordBatch, *, alt_texts: bool = False, columns: Collection[str] = PAGES.names
+) -> pa.RecordBatch:
+    """The records of raw pages (`schemas.RAW`). Their text must stay below 2 GiB in all.
+
+    `columns` names those of `schemas.PAGES` to make; what costs something and is not asked for is
+    left out.
+    """
+    bodies = bodies_to_utf8(raw["body"], raw["charset"])
+    scan = _scan(bodies, raw["is_html"], alt_texts=alt_texts)
+    text, text_ends = unmix(scan.text, scan.text_ends)
+    stated = Statements(bodies.data, bodies.ends, scan.places)
+    blocks = pa.array(scan.block_ends, pa.int32())
+    makers: dict[str, Callable[[], pa.Array]] = {
+        "title": lambda: unmixed(stated.titles(raw["title"])),
+        "time": lambda: _times(raw["time"], stated),
+        "charset": lambda: bodies.charsets,
+        "text": lambda: string_array(text, text_ends),
+        "kinds": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.kinds)),
+        "regions": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.regions)),
+        "link_shares": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.link_shares)),
+        "tables": lambda: pa.array(scan.counts[:, 0], pa.int32()),
+        "images": lambda: pa.array(scan.counts[:, 1], pa.int32()),
+        "anchors": lambda: pa.array(scan.counts[:, 2], pa.int32()),
+        "sentences": lambda: pa.array(count_sentences(text, text_ends)),
+        "size": lambda: pc.binary_length(raw["body"]),
+        "digest": lambda: _digests(bodies),
+    }
+    made = {name: raw[name] for name in ("id", "again", "source", "record")}
+    if {"url", "canonical_url", "host"} & {*columns}:
+        addresses = stated.addresses(raw["url"])
+        made |= zip(("url", "canonical_url", "host"), addresses, strict=True)
+    if {"script", "language"} & {*columns}:
+        made["script"] = main_scripts(count_scripts(text, text_ends))
+    if "language" in columns:
+        made["language"] = stated.languages(made["script"])
+    fields = [field for field in PAGES if field.name in columns]
+    arrays = [made[each.name] if each.name in made else makers[each.name]() for each in fields]
+    return pa.record_batch(arrays, schema=pa.schema(fields))
+
+
+def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
+    data, ends, _ = bodies
+    scanner = Scanner(len(is_html), int(ends[-1] - ends[0]))
+    while scanner.scan_pages(data, ends, booleans(is_html), alt_texts=alt_texts):
+        page = scanner.page - 1
+        body = data[ends[page] : ends[page + 1]].tobytes()
+        article = metadata.article_body(body, scanner.places[page])
         if article and not metadata.shows(scanner.last_text(), article):
             scanner.rescan(np.frombuffer(article, np.uint8), html=b"<" in article)
-    scan = scanner.result()
-    text, text_ends = unmix(scan.text, scan.text_ends)
-    scan = scan._replace(text=text, text_ends=text_ends)
-    scripts = [main_script(row) for row in count_scripts(scan.text, scan.text_ends).tolist()]
-    stated = [
-        _stated(data, *of_page)
-        for (data, _), *of_page in zip(
-            decoded,
-            scan.places.tolist(),
-            scripts,
-            raw["url"].to_pylist(),
-            raw["title"].to_pylist(),
-            raw["time"].is_null().to_pylist(),
-            strict=True,
-        )
-    ]
-    url, canonical_url, hosts, title, time, language = (
-        zip(*stated, strict=True) if stated else [()] * 6
-    )
-    blocks = pa.array(scan.block_ends, pa.int32())
-    columns = {
-        "id": raw["id"],
-        "again": raw["again"],
-        "url": pa.array(url, pa.string()),
-        "canonical_url": pa.array(canonical_url, pa.string()),
-        "host": pa.array(hosts, pa.string()),
-        "title": unmixed(pa.array(title, pa.string())),
-        "time": pc.coalesce(raw["time"], pa.array(time, raw["time"].type)),
-        "language": pa.array(language, pa.string()),
-        "script": pa.array(scripts, pa.string()),
-        "charset": pa.array([charset for _, charset in decoded], pa.string()),
-        "text": _text(scan),
-        "kinds": pa.ListArray.from_arrays(blocks, pa.array(scan.kinds)),
-        "regions": pa.ListArray.from_arrays(blocks, pa.array(scan.regions)),
-        "link_shares": pa.ListArray.from_arrays(blocks, pa.array(scan.link_shares)),
-        "tables": pa.array(scan.counts[:, 0], pa.int32()),
-        "images": pa.array(scan.counts[:, 1], pa.int32()),
-        "anchors": pa.array(scan.counts[:, 2], pa.int32()),
-        "sentences": pa.array(count_sentences(scan.text, scan.text_ends)),
-        "size": pc.binary_length(raw["body"]),
-        "digest": pa.array([xxhash.xxh3_64_intdigest(data) for data, _ in decoded], pa.uint64()),
-        "source": raw["source"],
-        "record": raw["record"],
-    }
-    return pa.record_batch(columns, schema=PAGES)
+    return scanner.result()
 
 
-def _stated(
-    data: bytes, places: metadata.Places, script: str, url: str, title: str, is_undated: bool
-) -> tuple[str, str, str, str, datetime | None, str]:
-    """URL, canonical URL, host, title, time (where the record has none) and language of a page."""
-    url, canonical_url = metadata.address(data, places, url)
-    return (
-        url,
-        canonical_url,
-        host(url),
-        title or metadata.stated(data, places, scan_meta.TITLE),
-        metadata.published(data, places) if is_undated else None,
-        metadata.language(data, places, script),
-    )
+def _times(known: pa.Array, stated: Statements) -> pa.Array:
+    if not known.null_count:
+        return known
+    return pc.coalesce(known, stated.times(booleans(known.is_null())))
 
 
-def _text(scan: Scan) -> pa.Array:
-    offsets = scan.text_ends.astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(scan.text)]
-    return pa.StringArray.from_buffers(len(offsets) - 1, buffers[1], buffers[2])
+def _digests(bodies: Bodies) -> pa.Array:
+    view = memoryview(bodies.data)  # type: ignore[arg-type]
+    pages = pairwise(bodies.ends.tolist())
+    return pa.array([xxh3_64_intdigest(view[start:end]) for start, end in pages], pa.uint64())
 
 
 _PAGE_FIELDS = [field.name for field in fields(Page) if field.name != "blocks"]
