@@ -38,20 +38,20 @@ PINNED = {
         3,
         True,
     ): "9a64d314d1aba27abf1d3e152efae4fd86729bfeb72b7d22cf2b72f0045ec4f4",
-    ("2026-12", "en", 1, False): "0c0ed3ed05de51ae21377e891dc6557938bcb49a44f4e15a4ed971169120d2bd",
-    ("2026-12", "zh", 1, False): "ca2f98441c4999741e00ab23681789128e15eeecb2fc78324b9b6a96ace60296",
+    ("2026-12", "en", 1, False): "48af6151ed831ac91f373dbf4b1ec5049826bf8f0c81765de588b460937e460c",
+    ("2026-12", "zh", 1, False): "798851f5f8e8c94d13eac9757da8913aeb98d208b8fb2eebb33cfc6683a280ae",
     (
         "2026-12",
         "both",
         2,
         False,
-    ): "cc84e7b470481676cda7a222db51e99909940db4feca4bd6d4fa349fce74f18e",
+    ): "1e9501ef298b64e8104ef1d2470967793c9a220a9ded16be555b5cb27008e2c9",
     (
         "2026-12",
         "both",
         3,
         True,
-    ): "3f55b61b02974fcc6c6beb0da277476d7c7f6e50129c8a0a4e812f86b4946749",
+    ): "c5a5f02cdde9252ec1fedb9190d5872cd2e9b7ca5088bf68de5ea2a58870f6cb",
 }
 
 

@@ -28,7 +28,7 @@ from neardup.evaluation.synth.draws import Draws
 from neardup.evaluation.synth.language import language
 from neardup.evaluation.synth.layouts import Placed, Site, Template, make_site, render
 from neardup.evaluation.synth.lookalikes import TABLES, write_lookalike
-from neardup.evaluation.synth.plan import NO_COPIES, Row, make_plan
+from neardup.evaluation.synth.plan import LARGEST, NO_COPIES, Row, make_plan
 from neardup.evaluation.synth.settings import DEFAULT_PROFILE, Settings
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -188,7 +188,30 @@ def _site(row: Row, code: str, settings: Settings, published: Draws) -> Site:
     number = published.rank(settings.hosts)
     if row.copy and published.chance(ON_ITS_OWN_HOST):
         number = Draws(settings.seed, "published", row.group, 0).rank(settings.hosts)
+    elif row.copy and settings.proportions.once_a_host:
+        number = _host_without(row.group, row.copy, number, settings)
     return make_site(settings, code, number)
+
+
+def _on_its_own_host(row: Row, settings: Settings) -> bool:
+    """Whether a reprint is on the host of the original, by the draws of `_site`."""
+    published = Draws(settings.seed, "published", row.group, row.copy)
+    published.rank(settings.hosts)
+    return bool(row.copy) and published.chance(ON_ITS_OWN_HOST)
+
+
+def _host_without(group: int, copy: int, number: int, settings: Settings) -> int:
+    """The drawn host, or another one if an earlier publication of the article was drawn to it."""
+    taken = {
+        Draws(settings.seed, "published", group, earlier).rank(settings.hosts)
+        for earlier in range(copy)
+    }
+    others = Draws(settings.seed, "other host", group, copy)
+    for _ in range(LARGEST):
+        if number not in taken:
+            break
+        number = others.below(settings.hosts)
+    return number
 
 
 def _time(row: Row, settings: Settings) -> tuple[datetime, str]:
@@ -253,7 +276,8 @@ def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> 
     added = Draws(seed, "disclaimer", row.group, row.copy, row.part)
     if added.chance(shares.stock):
         text = add_stock(text, seed, added, before=False)
-    if not row.copy or row.kind in NO_COPIES:
+    keeps_title = shares.once_a_host and _on_its_own_host(row, settings)
+    if not row.copy or row.kind in NO_COPIES or keeps_title:
         return text, ""
     title = Draws(seed, "title", row.group, row.copy)
     chance = title.between(0, 1)

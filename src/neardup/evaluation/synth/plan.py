@@ -52,6 +52,7 @@ _WHOLE_COPIES = (*_REPRINT_COPIES, "corrected", "updated", "grown")
 # pages that a reader would not call the same.
 _TABLES = ("form", "listing")
 _WHOLE = ("original", "mirror", "reflowed", "re-encoded", "paginated")
+_ONLY_NUMBERS = ("form", "product", "bulletin")  # that set the pages of a group apart
 NO_COPIES = ("excerpt", "partial", "shell")  # not labelled as duplicates: neither are their copies
 
 LARGEST = 12  # pages of an article, copies on their own host not counted
@@ -150,7 +151,8 @@ def _some_groups(count: int, settings: Settings, draws: Draws) -> tuple[Numbers,
     types = np.array(names)[np.searchsorted(ends, _uniform(draws, count), side="right")]
     paginated, lookalike = types == KINDS.index("paginated"), _is_one_of(types, LOOKALIKES)
     parts = np.where(paginated, 2 + draws.raw(count) % np.uint64(2), 1).astype(np.int64)
-    alike = 4 + draws.raw(count) % np.uint64(8)  # pages of a group of look-alikes
+    least, choices = (2, 3) if settings.proportions.few_alike else (4, 8)
+    alike = least + draws.raw(count) % np.uint64(choices)  # pages of a group of look-alikes
     sizes = np.select([lookalike, paginated], [alike, 2 * parts], sizes)
     return sizes.astype(np.int64), types.astype(np.int64), parts
 
@@ -164,7 +166,8 @@ def _copies(kind: Numbers, settings: Settings) -> tuple[Numbers, Numbers, Number
     if not share:
         return np.arange(pages), np.zeros_like(kind), np.zeros_like(kind)
     draws = Draws(settings.seed, "copies")
-    allowed = ~_is_one_of(kind, NO_COPIES)
+    without = (*NO_COPIES, *_ONLY_NUMBERS) if settings.proportions.few_alike else NO_COPIES
+    allowed = ~_is_one_of(kind, without)
     copies = _numbers(draws, pages, share / (1 - share), _MEAN_COPIES, MOST_COPIES) * allowed
     page = np.repeat(np.arange(pages), 1 + copies)[:pages]
     visit = np.arange(pages) - np.searchsorted(page, page)

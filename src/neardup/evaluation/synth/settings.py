@@ -23,6 +23,10 @@ class Profile:
     stock: float = 0.0  # share of articles with a stock sentence, and of publications adding one
     consent: float = 0.0  # share of hosts with a long consent text on every page
     counters: float = 0.0  # share of hosts that show today's date and how often a page was read
+    once_a_host: bool = False  # a host publishes an article once, or again under the same title
+    few_alike: bool = (
+        False  # groups of look-alikes have 2 to 4 pages, not 4 to 11; only lists have copies
+    )
     indexed_urls: bool = False  # a URL ends in the page's index, so copies cannot share a path
 
 
@@ -43,6 +47,8 @@ PROFILES = {
         stock=0.2,
         consent=0.2,
         counters=0.5,
+        once_a_host=True,
+        few_alike=True,
     ),
 }
 DEFAULT_PROFILE = "2026-12"
