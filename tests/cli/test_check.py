@@ -18,7 +18,7 @@ from neardup import Index
 from neardup.cli.main import run
 from sample_pages import html, long_html, sample_records, write_jsonl
 
-FIELDS = ["id", "duplicate", "of", "cluster", "relation", "similarity"]
+FIELDS = ["id", "duplicate", "of", "cluster", "relation", "similarity", "replaced"]
 
 
 @pytest.fixture

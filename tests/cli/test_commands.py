@@ -17,7 +17,8 @@ from sample_pages import html, sample_records, write_jsonl
 
 EXACT = ["--method", "exact"]  # its answers are plain to see
 COMMANDS = [
-    *("dedup", "recluster", "check", "status", "expire", "recheck", "compare", "methods", "demo"),
+    *("dedup", "recluster", "check", "status", "expire", "recheck", "export"),
+    *("compare", "methods", "demo"),
     *("serve", "evaluate", "tune", "synth"),
 ]
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from neardup import Index, UsageError, html_page
 from neardup.cli.main import app
-from neardup.cli.store import parse_age
+from neardup.cli.store import parse_age, parse_span
 from sample_pages import long_html
 
 TOPICS = ("harbour", "railway", "orchard")
@@ -81,3 +81,31 @@ def test_ages() -> None:
 def test_what_is_no_age(text: str) -> None:
     with pytest.raises(UsageError, match="is not an age"):
         parse_age(text)
+
+
+def test_export_writes_files(store: str, tmp_path: Path) -> None:
+    out = tmp_path / "files"
+    shown = told("export", "--store", store, "--out", str(out), "--format", "csv")
+    with Index.open(store) as index:
+        pairs = sum(index.stats().pairs.values())
+    assert f"6 pages, {pairs} pairs and 3 kept pages written" in shown
+    assert sorted(path.name for path in out.iterdir()) == ["clusters.csv", "kept.csv", "pairs.csv"]
+
+
+def test_keep_and_window_of_a_new_store(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    page = tmp_path / "page.html"
+    page.write_text(long_html("harbour"))
+    told("check", str(page), "--store", url, "--keep", "newest", "--window", "7d")
+    with Index.open(url) as index:
+        assert (index.bounds.keep, index.bounds.window) == ("newest", 7 * 86_400_000_000)
+    told("recheck", "--store", url, "--keep", "oldest")
+    with Index.open(url) as index:
+        assert index.bounds.keep == "oldest"
+
+
+@pytest.mark.parametrize("text", ["soon", "2026-01-31", "d", ""])
+def test_a_window_is_a_length_of_time(text: str) -> None:
+    assert parse_span(None) is None
+    with pytest.raises(UsageError):
+        parse_span(text)

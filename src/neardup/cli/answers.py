@@ -232,6 +232,8 @@ def _styled(answer: Answer | Skip) -> Text:
         phrase = PHRASES.get(answer.relation or Relation.OVERLAP, "near")
         line.append(f" {'of' if answer.duplicate else phrase} ", "dim")
         line.append(_printable(answer.of))
+    if answer.replaced:
+        line.append(" (replaces its earlier version)", "dim")
     return line
 
 

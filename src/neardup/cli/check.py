@@ -38,6 +38,8 @@ def check(
     set_: Assignments = None,
     no_text: Annotated[bool, option("check.no_text")] = False,
     search_text: Annotated[bool, option("check.search_text")] = False,
+    keep: Annotated[str | None, option("check.keep")] = None,
+    window: Annotated[str | None, option("check.window")] = None,
     workers: Annotated[int | None, option("check.workers")] = None,
     max_page_size: MaxPageSize = None,
     base_url: BaseUrl = None,
@@ -61,6 +63,7 @@ def check(
         show_answers,
     )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
+    from neardup.cli.store import parse_span  # noqa: PLC0415
     from neardup.errors import InputError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
@@ -74,6 +77,8 @@ def check(
         view=view,
         keep_text=False if no_text else None,
         search_text=True if search_text else None,
+        keep=keep,
+        window=parse_span(window),
         create=not dry_run,
     ) as index:
         answers = answers_to(records, index, add=not dry_run, piped="-" in inputs, workers=workers)

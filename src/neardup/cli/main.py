@@ -48,6 +48,7 @@ for command in (
     store.status,
     store.expire,
     store.recheck,
+    store.export,
     compare.compare,
     compare.methods,
     dedup.demo,

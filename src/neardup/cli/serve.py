@@ -38,6 +38,8 @@ def serve(
     search_text: Annotated[bool, option("serve.search_text")] = False,
     webhook: Annotated[list[str] | None, option("serve.webhook")] = None,
     webhook_kinds: Annotated[str, option("serve.webhook_kinds")] = "created,merged,split",
+    keep: Annotated[str | None, option("serve.keep")] = None,
+    window: Annotated[str | None, option("serve.window")] = None,
     proxies: Annotated[str, option("serve.proxies")] = "127.0.0.1",
     log_level: Annotated[str, option("serve.log_level")] = "info",
 ) -> None:
@@ -47,6 +49,7 @@ def serve(
     error.
     """
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.store import parse_span  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
     from neardup.errors import MissingExtraError, unknown  # noqa: PLC0415
     from neardup.service.settings import Settings  # noqa: PLC0415
@@ -69,12 +72,17 @@ def serve(
         webhooks=tuple(webhook or ()),
         webhook_kinds=tuple(each.strip() for each in webhook_kinds.split(",")),
     )
+    asked = {
+        "search_text": True if search_text else None,  # otherwise as the store is
+        "keep": keep,
+        "window": parse_span(window),
+    }
     try:
         import fastapi  # noqa: F401, PLC0415
         import uvicorn  # noqa: F401, PLC0415
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
-    _check(settings, workers, method, read_assignments(set_ or []), search_text=search_text)
+    _check(settings, workers, method, read_assignments(set_ or []), asked)
     _run(settings, workers, proxies, log_level)
 
 
@@ -83,8 +91,7 @@ def _check(
     workers: int,
     method: str | None,
     options: dict[str, Any],
-    *,
-    search_text: bool,
+    asked: dict[str, Any],
 ) -> None:
     """Check all that can be checked before the service starts. Creates a new store."""
     from neardup.errors import UsageError, unknown  # noqa: PLC0415
@@ -105,8 +112,7 @@ def _check(
         if kind not in CHANGES:
             raise unknown("kind of change", kind, CHANGES)
     _check_port(settings.host, settings.port)
-    search = True if search_text else None  # otherwise as the store is
-    Index.open(settings.store, method, options or None, search_text=search).close()
+    Index.open(settings.store, method, options or None, **asked).close()
 
 
 def _check_port(host: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""Store maintenance: `neardup status`, `expire` and `recheck`."""
+"""Store maintenance: `neardup status`, `expire`, `recheck` and `export`."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def expire(
 
 def recheck(
     store: StoreUrl,
+    keep: Annotated[str | None, option("recheck.keep")] = None,
     work: Annotated[Path | None, option("recheck.work")] = None,
 ) -> None:
     """Judge all stored pages again, as a batch run over them would.
@@ -69,11 +70,39 @@ def recheck(
 
     opened = _open(store, upgrade=True)
     with opened as index, shown_progress("the store is as it was before") as progress:
-        outcome = index.recheck(work=work, progress=progress)
+        outcome = index.recheck(keep=keep, work=work, progress=progress)
     typer.echo(
         f"{outcome.pages:,} pages and {outcome.pairs:,} pairs judged again; "
         f"{outcome.moved:,} pages moved to another cluster"
     )
+
+
+def export(
+    store: StoreUrl,
+    out: Annotated[Path, option("export.out")],
+    format_: Annotated[str, option("export.format")] = "jsonl",
+) -> None:
+    """Write the clusters, the judged pairs and the kept pages of a store to files.
+
+    The files show the store at one moment; crawlers may go on adding pages. They are written
+    completely or not at all.
+    """
+    with _open(store) as index:
+        counts = index.export(out, format_)
+    typer.echo(
+        f"{counts['clusters']:,} pages, {counts['pairs']:,} pairs and {counts['kept']:,} kept "
+        f"pages written to {out}"
+    )
+
+
+def parse_span(text: str | None) -> timedelta | None:
+    """A duration from 12h, 7d or 8w; None if there is none."""
+    if text is None:
+        return None
+    span = parse_age(text) if text.strip()[-1:] in HOURS else None
+    if not isinstance(span, timedelta):
+        raise UsageError(f"{text!r} is not a length of time: write 12h, 7d or 8w")
+    return span
 
 
 def parse_age(text: str) -> timedelta | datetime:

@@ -37,6 +37,7 @@ class Answer:
     similarity: float | None = None
     evidence: dict[str, Any] = field(default_factory=dict)
     known: bool = False  # the page was already in the index, with the same content
+    replaced: bool = False  # the page was in the index with other content, which it replaces
     refused: str | None = None  # why the store rejected the page, which is then not in the index
 
     def as_data(self) -> dict[str, Any]:
@@ -47,6 +48,7 @@ class Answer:
             "cluster": self.cluster,
             "relation": None if self.relation is None else str(self.relation),
             "similarity": self.similarity,
+            "replaced": self.replaced,
         }
 
 
@@ -55,7 +57,7 @@ class Event:
     """Something that happened to a cluster.
 
     kinds: created, joined, left (for `other`), removed (from the index), merged (into `other`),
-    split (from `other`).
+    split (from `other`), kept (the page stands for the cluster from now on).
     """
 
     at: datetime
@@ -111,7 +113,7 @@ class ClusterSummary:
     size: int
     created: datetime
     changed: datetime
-    kept: str  # the page that arrived first
+    kept: str  # the page that stands for it
     title: str
 
 

@@ -10,7 +10,7 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +33,14 @@ REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits on the work for one arriving page."""
+    """Limits on the work for one arriving page, and what a store was asked for."""
 
     hot: int = HOT  # a key with more pages than this is hot
     reach: int = REACH  # pages that stay listed under a hot key: the newest ones
     candidates: int = 32  # per page: those that share most keys with it, then the newest
     component: int = 200  # pages in a component that is reclustered; more make it large
+    window: int | None = None  # microseconds between pages that can match; None: any time
+    keep: str | None = None  # the policy (`rules.keeping`) of clusters; None: the first page
 
 
 BOUNDS = Bounds()
@@ -147,22 +149,22 @@ def candidates(
     method: Method,
     session: Session,
     keys: Keys,
-    arriving: Sequence[int],
+    arriving: Mapping[int, int],
     gone: set[int],
     bounds: Bounds,
 ) -> Candidates:
     """For each arriving page, the earlier pages that share the most keys with it.
 
-    The pages in `arriving` come one after another, after all stored pages, so the result does not
-    depend on how a stream of pages is cut into batches. What the store holds about them, and about
-    the pages in `gone`, is out of date.
+    `arriving` maps page numbers to the time when the pages were last added. They come one after
+    another, after all stored pages, so the result does not depend on how a stream of pages is cut
+    into batches. What the store holds about them, and about the pages in `gone`, is out of date.
     """
     postings = session.postings(np.unique(keys.keys).tolist())
     stored = np.array(postings, np.int64).reshape(-1, 2)
     stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
     earlier = np.unique(stored[:, 1])
     # In order of arrival; a turn is an index into them.
-    pages = np.concatenate([earlier, np.array(arriving, np.int64)])
+    pages = np.concatenate([earlier, np.array(list(arriving), np.int64)])
     turn_of = {number: turn for turn, number in enumerate(arriving, earlier.size)}
     turns = np.concatenate(
         [
@@ -175,6 +177,10 @@ def candidates(
     every_key, turns = every_key[order], turns[order]
     first, last = _remembered(every_key, turns >= earlier.size, bounds)
     before, after, shared = _pairs(turns, turns >= earlier.size, first)
+    if bounds.window is not None:
+        seen = {**session.seen(earlier.tolist()), **arriving}
+        near = are_near_in_time(seen, pages[before], pages[after], bounds.window)
+        before, after, shared = before[near], after[near], shared[near]
     chosen = _strongest(method, pages, before, after, shared, bounds.candidates)
     ends = np.sort(np.stack([pages[before[chosen]], pages[after[chosen]]]), axis=0)
     new, stays = turns >= earlier.size, np.arange(turns.size) >= last
@@ -185,6 +191,15 @@ def candidates(
         Keys(every_key[new & stays], numbers[new & stays]),
         list(zip(every_key[~new & ~stays].tolist(), numbers[~new & ~stays].tolist(), strict=True)),
     )
+
+
+def are_near_in_time(seen: Mapping[int, int], left: Rows, right: Rows, window: int) -> Mask:
+    """Which pairs of pages were last added within so many microseconds of each other."""
+    ours, theirs = (
+        np.array([seen[each] for each in side.tolist()], np.int64) for side in (left, right)
+    )
+    near: Mask = np.abs(ours - theirs) <= window
+    return near
 
 
 def _remembered(keys: Rows, arrives: Mask, bounds: Bounds) -> tuple[Rows, Rows]:

@@ -132,7 +132,7 @@ def cluster(session: Session, name: str) -> Cluster | None:
     """The cluster that a name leads to; None if none of its pages is left."""
     row = follow(session, name)
     found = session.members([row.cluster]) if row else []
-    return _cluster(found) if found else None
+    return _cluster(found, row.kept) if row and found else None
 
 
 def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
@@ -145,12 +145,17 @@ def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
 
 def _clusters_after(session: Session, after: int, smallest: int) -> dict[int, Cluster]:
     """The next clusters, by number."""
-    sql = "SELECT cluster FROM clusters WHERE cluster > ? AND size >= ? ORDER BY cluster LIMIT ?"
-    rows = session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
+    sql = (
+        "SELECT cluster, kept FROM clusters WHERE cluster > ? AND size >= ? "
+        "ORDER BY cluster LIMIT ?"
+    )
+    kept: dict[int, int | None] = dict(
+        session.select(sql, after, max(smallest, 1), CLUSTERS_AT_ONCE)
+    )
     by_cluster: dict[int, list[PageRow]] = {}
-    for row in session.members([number for (number,) in rows]):
+    for row in session.members(list(kept)):
         by_cluster.setdefault(row.cluster, []).append(row)
-    return {number: _cluster(by_cluster[number]) for number in sorted(by_cluster)}
+    return {number: _cluster(by_cluster[number], kept[number]) for number in sorted(by_cluster)}
 
 
 def list_clusters(
@@ -179,22 +184,23 @@ def list_clusters(
         where.append(f"cluster IN (SELECT cluster FROM pages WHERE {among})")
     order = "cluster" if sort == "created" else sort
     sql = (
-        f"SELECT cluster, size, created, changed FROM clusters WHERE {' AND '.join(where)} "
+        f"SELECT cluster, size, created, changed, kept FROM clusters WHERE {' AND '.join(where)} "
         f"ORDER BY {order} DESC, cluster DESC LIMIT ? OFFSET ?"
     )
     rows = session.select(sql, *values, *wanted, most, skip)
-    firsts = session.firsts_of([row[0] for row in rows])
-    first_of = {each.cluster: each for each in session.pages(sorted(firsts.values())).values()}
+    kept = session.firsts_of([row[0] for row in rows])
+    kept |= {cluster: number for cluster, *_, number in rows if number is not None}
+    kept_of = {each.cluster: each for each in session.pages(sorted(kept.values())).values()}
     return [
         ClusterSummary(
             cluster_name(number),
             size,
             moment(created),
             moment(changed),
-            first_of[number].id,
-            first_of[number].title,
+            kept_of[number].id,
+            kept_of[number].title,
         )
-        for number, size, created, changed in rows
+        for number, size, created, changed, _ in rows
     ]
 
 
@@ -276,9 +282,10 @@ def stats(session: Session) -> Stats:
     )
 
 
-def _cluster(rows: list[PageRow]) -> Cluster:
-    ids = tuple(row.id for row in rows)
-    return Cluster(cluster_name(rows[0].cluster), ids[0], ids)
+def _cluster(rows: list[PageRow], kept: int | None) -> Cluster:
+    ids = {row.number: row.id for row in rows}
+    stands_for_it = ids.get(kept or 0, rows[0].id)
+    return Cluster(cluster_name(rows[0].cluster), stands_for_it, tuple(ids.values()))
 
 
 def _stored_page(row: PageRow) -> StoredPage:

@@ -7,6 +7,7 @@ from neardup.index.answers import Feedback, moment
 from neardup.index.candidates import BOUNDS, Bounds, stored_features
 from neardup.index.contents import named_pages
 from neardup.index.groups import group_pages
+from neardup.index.kept import choose_pages
 from neardup.index.names import name_clusters
 from neardup.methods.base import Method
 from neardup.stores.records import FeedbackRow, PageRow
@@ -58,4 +59,6 @@ def _cluster_anew(
         judge=features.relations,
         bounds=bounds,
     )
-    name_clusters(session, groups, others, at).apply(session)
+    naming = name_clusters(session, groups, others, at)
+    naming.apply(session)
+    choose_pages(session, naming.changed, naming, bounds)

@@ -10,6 +10,7 @@ clusters are computed in the same way. Threads and processes may share an index.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,7 +20,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from neardup.errors import RefusedError, unknown
-from neardup.index import contents, feedback, recheck, removal
+from neardup.index import contents, export, feedback, recheck, removal
 from neardup.index.answers import (
     Answer,
     Changes,
@@ -44,6 +45,7 @@ from neardup.methods.base import Method
 from neardup.methods.registry import MethodLike
 from neardup.model import Cluster, Page, RawPage, Verdict
 from neardup.pages import batches
+from neardup.rules.keeping import policy_order
 from neardup.stores.records import FeedbackRow, PageRow
 from neardup.stores.session import Session
 from neardup.stores.store import Store, open_store
@@ -53,7 +55,7 @@ PAGES_AT_ONCE = 256
 BYTES_AT_ONCE = 16 * 1024**2
 NO_NUMBER = -1
 MAIN_CHANGES = ("created", "merged", "split")
-CHANGES = (*MAIN_CHANGES, "joined", "left", "removed")
+CHANGES = (*MAIN_CHANGES, "joined", "left", "removed", "kept")
 
 Input = RawPage | Page
 
@@ -91,6 +93,8 @@ class Index:
         view: str | None = None,
         keep_text: bool | None = None,
         search_text: bool | None = None,
+        keep: str | None = None,
+        window: timedelta | None = None,
         create: bool = True,
         upgrade: bool = False,
     ) -> Index:
@@ -99,18 +103,29 @@ class Index:
         A new store records the method (default own-text), its options and its view. Later they may
         be omitted; different ones are an error. `keep_text` (default yes) keeps the text of pages,
         which `recheck` and the review pages need; `search_text` (default no) also finds clusters
-        by words of their texts, which takes some 10 KB a page. `upgrade` opens a
+        by words of their texts, which takes some 10 KB a page. `keep` is the policy of `dedup` by
+        which a page stands for its cluster (default: the page that arrived first). With `window`,
+        pages match only if they were last added within that time of each other. `upgrade` opens a
         store of an earlier version, so that `recheck` can compute everything again.
         """
         store = open_store(url, create=create)
         try:
-            asked = Request(method, options, preset, view, keep_text, search_text, upgrade)
+            span = None if window is None else window // timedelta(microseconds=1)
+            asked = Request(
+                method, options, preset, view, keep_text, search_text, keep, span, upgrade
+            )
             settled = settle(store, asked)
             made = settled.make_method()
         except BaseException:
             store.close()
             raise
-        return cls(store, made, keep_text=settled.keep_text, search_text=settled.search_text)
+        return cls(
+            store,
+            made,
+            keep_text=settled.keep_text,
+            search_text=settled.search_text,
+            bounds=dataclasses.replace(BOUNDS, keep=settled.keep, window=settled.window),
+        )
 
     def close(self) -> None:
         """Close files and connections."""
@@ -187,7 +202,10 @@ class Index:
             removal.remove(self.method, session, rows, self.clock(), self.bounds)
             return len(rows)
 
-        return self.store.write(work)
+        count = self.store.write(work)
+        if count:
+            self.store.compact(thorough=False)
+        return count
 
     def expire(self, older_than: datetime | timedelta) -> int:
         """Remove pages not added since that time, or for that long; returns how many."""
@@ -214,7 +232,7 @@ class Index:
         return self.store.read(lambda session: contents.text(session, id))
 
     def clusters(self, *, smallest: int = 1) -> Iterator[Cluster]:
-        """Every cluster of at least `smallest` pages; `kept` is the one that arrived first."""
+        """Every cluster of at least `smallest` pages; `kept` is the page that stands for it."""
         return contents.clusters(self.store, smallest)
 
     def cluster(self, name: str) -> Cluster | None:
@@ -263,7 +281,7 @@ class Index:
     ) -> Changes:
         """What happened to clusters after change number `since`, over the whole index.
 
-        kinds: created, merged, split; joined, left and removed are about single pages.
+        kinds: created, merged, split; joined, left, removed and kept are about single pages.
         """
         for kind in kinds:
             if kind not in CHANGES:
@@ -277,6 +295,15 @@ class Index:
     def sizes(self) -> dict[str, int]:
         """Bytes in the store by purpose: bookkeeping, keys, verification, text, ..."""
         return self.store.read(lambda session: session.sizes())
+
+    def export(self, out: str | Path, format: str = "jsonl") -> dict[str, int]:  # noqa: A002
+        """Write clusters, pairs and kept pages to files in a new directory, as they are now.
+
+        `format` is jsonl, parquet or csv. Returns the number of rows of each file.
+        """
+        return self.store.read(
+            lambda session: export.write_export(self.method, session, Path(out), format)
+        )
 
     # Judging again
 
@@ -297,14 +324,27 @@ class Index:
         return self.store.read(feedback.everything)
 
     def recheck(
-        self, *, work: str | Path | None = None, progress: Progress | None = None
+        self,
+        *,
+        keep: str | None = None,
+        work: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> Rechecked:
         """Judge all stored pages again, as a batch run over them would.
 
-        Clusters keep their names where most of their pages stay. `work` is a temporary directory.
+        Clusters keep their names where most of their pages stay. `keep` changes the policy of the
+        store; `work` is a temporary directory.
         """
+        if keep is not None:
+            policy_order(keep)  # reject a bad name before any work
+            self.bounds = dataclasses.replace(self.bounds, keep=keep)
         return recheck.recheck(
-            self.method, self.store, keep_text=self.keep_text, work=work, progress=progress
+            self.method,
+            self.store,
+            self.bounds,
+            keep_text=self.keep_text,
+            work=work,
+            progress=progress,
         )
 
     def _store(self, arrived: Arrived) -> dict[str, Answer]:
@@ -339,18 +379,30 @@ class Index:
         if new.pages.num_rows:
             first = session.take_numbers("page", new.pages.num_rows)
             plan = self._plan(session, new, first, at, known)
-            forget_pages(self.method, session, [row.number for row in known.replaced.values()])
-            naming = apply_plan(self.method, session, plan, at, new.texts)
+            self._forget_replaced(session, plan, known)
+            naming = apply_plan(self.method, session, plan, at, new.texts, self.bounds)
             if self.search_text:
                 words = (" ".join(search_words(text)) for text in new.pages["text"].to_pylist())
                 session.put_words(zip(plan.fresh, words, strict=True))
-            answers |= planned_answers(self.method, session, plan, naming.clusters)
+            planned = planned_answers(self.method, session, plan, naming.clusters)
+            answers |= _marked(planned, known)
             return _Added(answers, plan.counted)
         return _Added(answers, {})
 
+    def _forget_replaced(self, session: Session, plan: Plan, known: _Known) -> None:
+        """Delete earlier versions of new pages; what they stood for the new ones stand for."""
+        replaced = known.replaced
+        forget_pages(self.method, session, [row.number for row in replaced.values()])
+        if replaced and self.bounds.keep is not None:
+            new = {plan.rows[number].id: number for number in plan.fresh}
+            session.renumber_kept(
+                (new[name], row.cluster, row.number) for name, row in replaced.items()
+            )
+
     def _plan(self, session: Session, new: Arrived, first: int, at: int, known: _Known) -> Plan:
         method, replaced = self.method, known.replaced
-        return make_plan(method, session, new.pages, first, at, replaced, self.bounds, self._counts)
+        times = new.observed, first, at
+        return make_plan(method, session, new.pages, *times, replaced, self.bounds, self._counts)
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)
@@ -362,7 +414,7 @@ class Index:
             plan = self._plan(session, new, first, at, known)
             naming = name_groups(plan.groups, plan.rows, at, lambda _: NO_NUMBER)
             clusters = {page: max(name, 0) for page, name in naming.clusters.items()}
-            answers |= planned_answers(self.method, session, plan, clusters)
+            answers |= _marked(planned_answers(self.method, session, plan, clusters), known)
         return answers
 
 
@@ -379,6 +431,13 @@ class _Known(NamedTuple):
     same: list[PageRow]  # stored with the same content
     replaced: dict[str, PageRow]  # earlier versions, by id
     new: list[int]  # rows of the batch to be stored
+
+
+def _marked(answers: dict[str, Answer], known: _Known) -> dict[str, Answer]:
+    """The answers on new pages, with those that replace an earlier version marked."""
+    for page in known.replaced.keys() & answers.keys():
+        answers[page] = dataclasses.replace(answers[page], replaced=True)
+    return answers
 
 
 def _sorted_out(session: Session, arrived: Arrived) -> _Known:

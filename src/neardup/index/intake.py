@@ -27,13 +27,15 @@ class Arrived:
     ids: list[str]  # one for each page that arrived, as it is stored
     pages: pa.RecordBatch
     texts: list[bytes] | None  # the compressed pages, if texts are kept
+    observed: list[bool | None]  # whether times are those of the records; None: unknown
 
     def only(self, rows: list[int]) -> Arrived:
         """Some of the pages."""
         if len(rows) == self.pages.num_rows:
             return self
         texts = None if self.texts is None else [self.texts[row] for row in rows]
-        return Arrived(self.ids, self.pages.take(pa.array(rows, pa.int64())), texts)
+        observed = [self.observed[row] for row in rows]
+        return Arrived(self.ids, self.pages.take(pa.array(rows, pa.int64())), texts, observed)
 
 
 def together(arrivals: Sequence[Arrived]) -> Arrived:
@@ -45,7 +47,8 @@ def together(arrivals: Sequence[Arrived]) -> Arrived:
     texts: list[bytes] | None = []
     for arrived in arrivals:
         texts = None if texts is None or arrived.texts is None else [*texts, *arrived.texts]
-    whole = Arrived(ids, batch, texts)
+    observed = [each for arrived in arrivals for each in arrived.observed]
+    whole = Arrived(ids, batch, texts, observed)
     rows = sorted({name: row for row, name in enumerate(batch["id"].to_pylist())}.values())
     return whole.only(rows)
 
@@ -69,7 +72,9 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     if len(rows) < batch.num_rows:
         batch = batch.take(pa.array(rows, pa.int64()))
     texts = compress_rows(batch, TEXT) if packed else None
-    return Arrived([names[page.id] for page in pages], batch, texts)
+    is_observed = [page.time is not None if isinstance(page, RawPage) else None for page in raws]
+    observed = [is_observed[row] for row in rows]
+    return Arrived([names[page.id] for page in pages], batch, texts, observed)
 
 
 def _same_kind(pages: Sequence[RawPage | Page]) -> list[list[RawPage | Page]]:

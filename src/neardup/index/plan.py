@@ -21,12 +21,14 @@ from neardup.index.candidates import (
     Keys,
     PageFeatures,
     all_pairs,
+    are_near_in_time,
     candidates,
     is_exhaustive,
     keys_of,
     relations_in,
 )
 from neardup.index.groups import group_pages
+from neardup.index.kept import choose_pages
 from neardup.index.names import NONE, Naming, name_clusters
 from neardup.index.sites import (
     ALL,
@@ -73,11 +75,16 @@ class Plan:
         """The pages with new features."""
         return self.fresh + self.stale
 
+    def last_seen(self, numbers: Iterable[int]) -> dict[int, int]:
+        """When these pages were last added."""
+        return {number: self.rows[number].seen for number in numbers}
+
 
 def make_plan(
     method: Method,
     session: Session,
     pages: pa.RecordBatch,
+    observed: Sequence[bool | None],
     first: int,
     at: int,
     replaced: Mapping[str, PageRow],
@@ -101,7 +108,7 @@ def make_plan(
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
     )
-    rows = _rows(method, session, pages, features, fresh, stale, at)
+    rows = _rows(method, session, pages, observed, features, fresh, stale, at)
     plan = Plan(
         {number: _in_place(row, replaced) for number, row in rows.items()},
         fresh,
@@ -202,6 +209,7 @@ def _rows(
     method: Method,
     session: Session,
     pages: pa.RecordBatch,
+    observed: Sequence[bool | None],
     features: pa.RecordBatch,
     fresh: list[int],
     stale: list[int],
@@ -214,22 +222,12 @@ def _rows(
     sizes = pages["size"].to_pylist()
     lengths = pc.utf8_length(pages["text"]).to_pylist()
     digests = pages["digest"].to_numpy().view(np.int64).tolist()
-    rows = {
-        number: PageRow(
-            number, page, url, host, title, time, at, at, size, length, digest, sister, enough, NONE
-        )
-        for number, page, url, host, title, time, size, length, digest, sister, enough in zip(
-            fresh,
-            *columns,
-            times,
-            sizes,
-            lengths,
-            digests,
-            groups,
-            decidable,
-            strict=False,  # the stale pages come after the new ones
-        )
-    }
+    new = len(fresh)  # the stale pages come after the new ones
+    added = [[at] * new, [at] * new]  # and seen
+    judged = groups[:new], decidable[:new], [NONE] * new
+    named = pages["canonical_url"].to_pylist()
+    fields = (fresh, *columns, times, *added, sizes, lengths, digests, *judged, named, observed)
+    rows = {row.number: row for row in map(PageRow, *fields)}
     for place, (number, row) in enumerate(sorted(session.pages(stale).items()), len(fresh)):
         rows[number] = row._replace(sister=groups[place], decidable=decidable[place])
     return rows
@@ -259,8 +257,13 @@ def _judge_candidates(
         stored = [row.number for row in session.pages_after(0, method.options.maximum_pages + 1)]
         outdated = gone.union(plan.stale)
         left, right = all_pairs(method, [n for n in stored if n not in outdated], plan.numbers)
+        if bounds.window is not None:
+            seen = session.seen(stored) | plan.last_seen(plan.numbers)
+            near = are_near_in_time(seen, left, right, bounds.window)
+            left, right = left[near], right[near]
     else:
-        pairs = candidates(method, session, plan.keys, [*plan.stale, *plan.fresh], gone, bounds)
+        arriving = plan.last_seen([*plan.stale, *plan.fresh])
+        pairs = candidates(method, session, plan.keys, arriving, gone, bounds)
         left, right = pairs.left, pairs.right
         plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
     if left.size:
@@ -289,7 +292,7 @@ def _join_identical(
     bounds: Bounds,
 ) -> set[int]:
     """Join new pages with earlier ones that they are identical with; gives those pages."""
-    pairs = candidates(method, session, plan.keys, plan.fresh, gone, bounds)
+    pairs = candidates(method, session, plan.keys, plan.last_seen(plan.fresh), gone, bounds)
     plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
     if not pairs.left.size:
         return set()
@@ -341,7 +344,12 @@ def _number_of(
 
 
 def apply_plan(
-    method: Method, session: Session, plan: Plan, at: int, texts: Sequence[bytes] | None
+    method: Method,
+    session: Session,
+    plan: Plan,
+    at: int,
+    texts: Sequence[bytes] | None,
+    bounds: Bounds,
 ) -> Naming:
     """Write the new pages, the changes of stored pages, and the clusters.
 
@@ -366,6 +374,9 @@ def apply_plan(
         session.put_state(plan.state.written)
         session.drop_state(plan.state.dropped)
     naming.apply(session, set(plan.fresh))
+    grouped = (plan.rows[page] for group in plan.groups for page in group)
+    clusters = {naming.clusters.get(row.number, row.cluster) for row in grouped}
+    choose_pages(session, clusters.union(naming.changed), naming, bounds)
     return naming
 
 

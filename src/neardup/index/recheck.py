@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy as np
 from neardup.arrays import compress, compress_rows
 from neardup.index import sites
 from neardup.index.answers import Rechecked, now
-from neardup.index.candidates import REJECTED, keys_of
+from neardup.index.candidates import REJECTED, Bounds, are_near_in_time, keys_of
 from neardup.index.components import constraints_of
-from neardup.index.names import name_clusters
+from neardup.index.kept import put_kept
+from neardup.index.names import Naming, name_clusters
 from neardup.index.plan import host_groups
-from neardup.index.removal import rebuild_state
-from neardup.index.settings import keep_upgraded
+from neardup.index.removal import PAGES_AT_ONCE, rebuild_state
+from neardup.index.settings import keep_settings, keep_upgraded
 from neardup.local.corpus import Corpus, stored_batches
 from neardup.local.features import Features, kept_features
 from neardup.local.pipeline import NO_PRIOR, Judged, Outcome, judge, settle
@@ -32,6 +34,7 @@ from neardup.text.sites import add_counts
 def recheck(
     method: Method,
     store: Store,
+    bounds: Bounds,
     *,
     keep_text: bool,
     work: str | Path | None,
@@ -44,7 +47,8 @@ def recheck(
         def judge_again(session: Session) -> Rechecked:
             attempt = Path(tempfile.mkdtemp(dir=folder))
             run = Run(attempt, DEFAULT_MEMORY, default_workers(), stages)
-            outcome = _recheck(method, session, run, keep_text=keep_text)
+            outcome = _recheck(method, session, run, bounds, keep_text=keep_text)
+            keep_settings(session, {"keep": bounds.keep})
             if keep_text:
                 keep_upgraded(session, method)  # even if there are no pages
             return outcome
@@ -52,7 +56,9 @@ def recheck(
         return store.write(judge_again)
 
 
-def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> Rechecked:
+def _recheck(
+    method: Method, session: Session, run: Run, bounds: Bounds, *, keep_text: bool
+) -> Rechecked:
     rows = list(session.every_page())
     if not rows:
         return Rechecked(0, 0, 0)
@@ -60,8 +66,10 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     corpus = Corpus.from_store(session, rows, run, text=keep_text)
     prior = NO_PRIOR if keep_text else _stored_features(method, session, rows, run)
     judged = judge(corpus, method, run, prior)
+    if bounds.window is not None:
+        judged = _within(judged, rows, bounds.window)
     constraints = constraints_of(session.feedback(), {row.id: at for at, row in enumerate(rows)})
-    outcome = settle(judged, run, keep="first", constraints=constraints)
+    outcome = settle(judged, run, keep=bounds.keep or "first", constraints=constraints)
     fresh = _write_features(method, session, rows, judged.features)
     if "corpus" in judged.surveys.counts and keep_text:
         _keep_survey(session, judged.surveys.counts["corpus"], len(rows))
@@ -69,6 +77,8 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
     session.put_edges(_edges(rows, judged))
     naming = name_clusters(session, _groups(rows, outcome), {r.number: r for r in fresh}, now())
     naming.apply(session)
+    if bounds.keep is not None:
+        _put_kept(session, rows, outcome, naming)
     if assigner(method) is not None:
         rebuild_state(method, session)
     return Rechecked(len(rows), judged.left.size, len(naming.clusters))
@@ -76,8 +86,31 @@ def _recheck(method: Method, session: Session, run: Run, *, keep_text: bool) -> 
 
 def _stored_features(method: Method, session: Session, rows: list[PageRow], run: Run) -> Prior:
     """The stored features, for a store without the text to compute new ones."""
-    batches = stored_batches(session, "features", rows, method.row_schema)
+    stored = stored_batches(session, "features", rows, method.row_schema)
+    batches = (batch for _, batch in stored)
     return Prior(features=kept_features("read", batches, method, np.arange(len(rows)), run))
+
+
+def _within(judged: Judged, rows: list[PageRow], window: int) -> Judged:
+    """The pairs of pages that were last added within the window of each other."""
+    seen = {page: row.seen for page, row in enumerate(rows)}
+    near = are_near_in_time(seen, judged.left, judged.right, window)
+    return replace(
+        judged,
+        left=judged.left[near],
+        right=judged.right[near],
+        relations=judged.relations[near],
+        similarities=judged.similarities[near],
+    )
+
+
+def _put_kept(session: Session, rows: list[PageRow], outcome: Outcome, naming: Naming) -> None:
+    """Write which page stands for each cluster: the one that a batch run keeps."""
+    kept = [rows[page] for page in np.unique(outcome.kept).tolist()]
+    placed = [row._replace(cluster=naming.clusters.get(row.number, row.cluster)) for row in kept]
+    for start in range(0, len(placed), PAGES_AT_ONCE):
+        some = placed[start : start + PAGES_AT_ONCE]
+        put_kept(session, session.clusters([row.cluster for row in some]), some, naming.at)
 
 
 def _groups(rows: list[PageRow], outcome: Outcome) -> list[list[int]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from neardup.arrays import decompress
 from neardup.index.candidates import BOUNDS, Bounds, stored_features
 from neardup.index.groups import group_pages
+from neardup.index.kept import choose_pages
 from neardup.index.names import name_clusters
 from neardup.index.plan import forget_pages
 from neardup.index.state import ALIASES, StoredState, turn
@@ -80,7 +81,10 @@ def _take_out(
     session.put_edges(bridges)
     session.put_events([EventRow(at, row.cluster, "removed", row.id, None) for row in rows])
     _shrink(session, rows, at)
-    name_clusters(session, groups, others, at).apply(session)
+    naming = name_clusters(session, groups, others, at)
+    naming.apply(session)
+    left = {row.cluster for row in rows}.union(row.cluster for row in others.values())
+    choose_pages(session, left.union(naming.changed), naming, bounds)
 
 
 def _bridges(method: Method, session: Session, gone: set[int]) -> list[Edge]:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from neardup.errors import StoreError, UsageError
-from neardup.methods.base import Joining, Method
+from neardup.methods.base import Joining, Method, assigner
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method, reference
+from neardup.rules.keeping import policy_order
 from neardup.schemas import FORMAT
 from neardup.stores.session import Session
 from neardup.stores.store import Store
@@ -25,6 +26,8 @@ class Request:
     view: str | None = None
     keep_text: bool | None = None
     search_text: bool | None = None
+    keep: str | None = None
+    window: int | None = None
     upgrade: bool = False  # accept an older format: everything will be computed again
 
 
@@ -38,6 +41,8 @@ class Settings:
     keep_text: bool
     view: str | None = None  # None in stores older than views: the method's default
     search_text: bool = False  # whether the words of texts are indexed
+    keep: str | None = None  # the policy of clusters; None: the page that arrived first
+    window: int | None = None  # microseconds between pages that can match; None: any time
 
     def make_method(self) -> Method:
         """The method of the store."""
@@ -65,7 +70,18 @@ def settle(store: Store, request: Request, current: int = FORMAT) -> Settings:
             request.keep_text is not False,
             str(method.view),
             bool(request.search_text),
+            request.keep,
+            request.window,
         )
+        if new.keep is not None:
+            policy_order(new.keep)
+        if new.window is not None and (new.window <= 0 or assigner(method) is not None):
+            raise UsageError(
+                "a window is a time above zero, for a method that compares pages: "
+                f"{method.name} decides in order"
+                if new.window > 0
+                else "the window must be longer than no time at all"
+            )
         if new.search_text and not new.keep_text:
             raise UsageError("search over texts needs a store that keeps them")
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
@@ -90,6 +106,11 @@ def _keep(session: Session, settings: Settings) -> Settings:
 def keep_upgraded(session: Session, method: Method) -> None:
     """Record that all features of a store are those of this version."""
     kept = {"format": FORMAT, "options": dataclasses.asdict(method.options), "view": method.view}
+    keep_settings(session, kept)
+
+
+def keep_settings(session: Session, kept: Mapping[str, object]) -> None:
+    """Record settings of a store, by name."""
     for name, value in kept.items():
         session.keep_setting(name, json.dumps(value, sort_keys=True))
 
@@ -115,12 +136,25 @@ def _check(url: str, stored: Settings, request: Request, current: int) -> None:
         view = request.view or (None if request.preset else str(method.view))
         wanted = make_method(type(method), request.options, preset=request.preset, view=view)
         _check_options(url, method, wanted)
+    _check_kept(url, stored, request)
     if request.keep_text is not None and request.keep_text != stored.keep_text:
         kept = "with" if stored.keep_text else "without"
         raise StoreError(f"{url} was made {kept} the text of pages: that cannot be changed")
     if request.search_text is not None and request.search_text != stored.search_text:
         kept = "with" if stored.search_text else "without"
         raise StoreError(f"{url} was made {kept} search over texts: that cannot be changed")
+
+
+def _check_kept(url: str, stored: Settings, request: Request) -> None:
+    if request.keep is not None and request.keep != stored.keep:
+        policy_order(request.keep)
+        raise StoreError(
+            f"{url} was made with keep = {stored.keep or 'the page that arrived first'}: leave it "
+            f"out, or change it with `neardup recheck --store {url} --keep {request.keep}`"
+        )
+    if request.window is not None and request.window != stored.window:
+        days = "no window" if stored.window is None else f"a window of {stored.window / 3.6e9:g} h"
+        raise StoreError(f"{url} was made with {days}: leave it out, or give another store")
 
 
 def _check_options(url: str, stored: Method, wanted: Method) -> None:

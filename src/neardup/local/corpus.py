@@ -148,12 +148,13 @@ class Corpus:
         """Stored pages in the order of their ids, with their text if the store keeps it."""
         ids = pa.array([row.id for row in rows], pa.string())
         if not text:
-            times = pa.array([row.time for row in rows], pa.int64())
-            pages = pa.table({"time": times.cast(pa.timestamp("us", tz="UTC"))})
-            return cls(ids, pages, [])
+            return cls(ids, stored_columns(rows), [])
         parts = run.parts("pages", SPILLED)
         with run.stages("read", total=len(rows)) as stage:
-            stored = (with_derived(each) for each in stored_batches(session, "texts", rows, PAGES))
+            stored = (
+                with_derived(batch, stored_columns(some)["observed"].chunk(0))
+                for some, batch in stored_batches(session, "texts", rows, PAGES)
+            )
             parts.fill(stored, lambda batch: (batch, 0), 1, stage)
         pages = pa.Table.from_batches([*parts.each(CARRIED)])
         return cls(ids, pages, _text_parts(parts, np.arange(len(rows))))
@@ -247,12 +248,27 @@ def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.
 
 def stored_batches(
     session: Session, kind: Content, rows: Sequence[PageRow], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[tuple[Sequence[PageRow], pa.RecordBatch]]:
     """Texts or features of stored pages, in batches."""
     for start in range(0, len(rows), STORED_AT_ONCE):
-        numbers = [row.number for row in rows[start : start + STORED_AT_ONCE]]
-        packed = session.content(kind, numbers)
-        yield decompress(schema, [packed[number] for number in numbers])
+        some = rows[start : start + STORED_AT_ONCE]
+        packed = session.content(kind, [row.number for row in some])
+        yield some, decompress(schema, [packed[row.number] for row in some])
+
+
+def stored_columns(rows: Sequence[PageRow]) -> pa.Table:
+    """What policies (`rules.keeping`) look at, of stored pages."""
+    times = pa.array([row.time for row in rows], pa.int64())
+    observed = [None if row.observed is None else bool(row.observed) for row in rows]
+    return pa.table(
+        {
+            "length": pa.array([row.length for row in rows], pa.int64()),
+            "time": times.cast(pa.timestamp("us", tz="UTC")),
+            "observed": pa.array(observed, pa.bool_()),
+            "url": pa.array([row.url for row in rows], pa.string()),
+            "canonical_url": pa.array([row.canonical_url for row in rows], pa.string()),
+        }
+    )
 
 
 def _text_parts(parts: Parts, numbers: Numbers) -> list[TextPart]:

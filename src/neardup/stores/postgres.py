@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from neardup.errors import MissingExtraError, RefusedError, StoreError, UsageError
-from neardup.stores.schema import STEPS, Row, migrate
+from neardup.stores.schema import PARTS, STEPS, Row, migrate
 from neardup.stores.session import Session
 
 try:
@@ -114,10 +114,14 @@ class PostgresStore:
         lock = f"SELECT pg_advisory_xact_lock({WRITER}, hashtext('{self._schema}'))"
         return self._patiently(lock, work)
 
-    def compact(self) -> None:
+    def compact(self, *, thorough: bool = True) -> None:
+        """Make room for new rows in the tables of this store; autovacuum does so after a while."""
+        if not thorough:
+            return
+        tables = ", ".join(table for part in PARTS.values() for table in part)
         with self._pool.connection() as raw:
             raw.autocommit = True
-            raw.execute("VACUUM")
+            raw.execute(f"VACUUM {tables}".encode())
             raw.autocommit = False
 
     def close(self) -> None:

@@ -24,6 +24,8 @@ class PageRow(NamedTuple):
     sister: int  # see `methods.base.Method.same_host_group`
     decidable: bool
     cluster: int
+    canonical_url: str = ""  # that the page names
+    observed: bool | None = None  # whether the time is that of the record; None: unknown
 
 
 class Edge(NamedTuple):
@@ -59,6 +61,7 @@ class ClusterRow(NamedTuple):
     created: int
     changed: int
     moved_to: int | None
+    kept: int | None = None  # the page that stands for it; None: the first one
 
 
 class EventRow(NamedTuple):
@@ -66,7 +69,7 @@ class EventRow(NamedTuple):
 
     at: int
     cluster: int
-    kind: str  # created, joined, left, removed, merged, split
+    kind: str  # created, joined, left, removed, merged, split, kept
     page: str  # the id of the page that caused it, or empty
     other: int | None  # the other cluster involved
 

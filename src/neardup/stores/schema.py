@@ -70,10 +70,14 @@ def _make_words(connection: Connection, types: dict[str, str]) -> None:
     _run_file(f"3-{types['words']}.sql", connection, types)
 
 
+def _remember_kept(connection: Connection, types: dict[str, str]) -> None:
+    _run_file("4.sql", connection, types)
+
+
 Step = Callable[[Connection, dict[str, str]], None]
 
 # Step n takes a store from version n to version n + 1. A step that has been released never changes.
-STEPS: list[Step] = [_make_tables, _index_long_texts, _make_words]
+STEPS: list[Step] = [_make_tables, _index_long_texts, _make_words, _remember_kept]
 
 
 def migrate(

@@ -128,6 +128,10 @@ class Session:
     def count_pages(self) -> int:
         return int(self._db.rows("SELECT count(*) FROM pages")[0][0])
 
+    def seen(self, numbers: Sequence[int]) -> dict[int, int]:
+        """When these pages were last added."""
+        return dict(self._found("SELECT number, seen FROM pages WHERE number IN (?*)", numbers))
+
     def not_seen_since(self, moment: int, most: int) -> list[int]:
         """Some of the pages that were last added before that moment."""
         sql = "SELECT number FROM pages WHERE seen < ? ORDER BY seen LIMIT ?"
@@ -251,6 +255,14 @@ class Session:
     def update_clusters(self, rows: Iterable[ClusterRow]) -> None:
         sql = "UPDATE clusters SET size = ?, changed = ?, moved_to = ? WHERE cluster = ?"
         self._run_many(sql, ((r.size, r.changed, r.moved_to, r.cluster) for r in rows))
+
+    def keep_pages(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Say which page stands for each cluster; the cluster comes last."""
+        self._run_many("UPDATE clusters SET kept = ? WHERE cluster = ?", rows)
+
+    def renumber_kept(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Another page stands for a cluster in place of one: new number, cluster, old number."""
+        self._run_many("UPDATE clusters SET kept = ? WHERE cluster = ? AND kept = ?", rows)
 
     def events(self, cluster: int) -> list[EventRow]:
         """The events of a cluster, in order."""

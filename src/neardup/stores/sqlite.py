@@ -128,9 +128,16 @@ class SqliteStore:
     def write(self, work: Callable[[Session], Result]) -> Result:
         return self._within("BEGIN IMMEDIATE", work)
 
-    def compact(self) -> None:
+    def compact(self, *, thorough: bool = True) -> None:
+        """Free pages of the file are at its end afterwards, and the file ends before them.
+
+        The pragma frees one page per step, and only `executescript` takes all its steps.
+        """
         with self._told():
-            self._connection().execute("PRAGMA incremental_vacuum").fetchall()
+            raw = self._connection()
+            raw.executescript("PRAGMA incremental_vacuum")
+            if thorough:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         while self._open:

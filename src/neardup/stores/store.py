@@ -25,11 +25,11 @@ class Store(Protocol):
         """The result of `work`; what it wrote is committed, or rolled back if it raises.
 
         There is one writer at a time over all processes. If a server goes away, `work` is run again
-        once it is back, so it must be repeatable.
+        once it is back, so it must be repeatable. Like `read`, it ends with `Session.finish`.
         """
 
-    def compact(self) -> None:
-        """Return unused space to the system."""
+    def compact(self, *, thorough: bool = True) -> None:
+        """Return unused space to the system; unless `thorough`, only if that is cheap."""
 
     def close(self) -> None:
         """Close files and connections."""

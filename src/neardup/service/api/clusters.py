@@ -73,14 +73,14 @@ async def show_cluster(
 
 
 def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
-    members = index.members(name)
-    if not members:
+    cluster, members = index.cluster(name), index.members(name)
+    if cluster is None or not members:
         raise not_found("no cluster with that name in the index")
     now = members[0].cluster
     return ClusterOut(
         name=now,
         size=len(members),
-        kept=members[0].id,
+        kept=cluster.kept,
         members=members[skip : skip + most],
         next=skip + most if len(members) > skip + most else None,
         history=index.history(now)[-LONGEST_HISTORY:],

@@ -89,8 +89,8 @@ async def show_cluster(
 
 
 def _cluster(index: Index, name: str, skip: int) -> ClusterView:
-    members = index.members(name)
-    if not members:
+    cluster, members = index.cluster(name), index.members(name)
+    if cluster is None or not members:
         raise not_found("no cluster with that name")
     shown = members[skip : skip + AT_ONCE]
     ids = [member.id for member in shown]
@@ -98,7 +98,7 @@ def _cluster(index: Index, name: str, skip: int) -> ClusterView:
     return ClusterView(
         current_name,
         len(members),
-        members[0],
+        next((page for page in members if page.id == cluster.kept), members[0]),
         shown,
         index.store.read(lambda session: reasons(index.method, session, ids)),
         index.store.read(lambda session: said_within(session, [page.id for page in members])),
