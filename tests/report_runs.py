@@ -19,7 +19,7 @@ from neardup.local.work import FileParts, MemoryParts
 from neardup.methods.base import SurveyResults, verdicts
 from neardup.methods.exact import Exact
 from neardup.model import Relation
-from neardup.report import write_report
+from neardup.report import Language, write_report
 from neardup.report.findings import ROOM, Room
 from neardup.schemas import RELATED, VERDICTS
 from page_batches import page_batch
@@ -56,9 +56,9 @@ class HandmadeRun:
     folder: Path
     outcome: Outcome
 
-    def report(self, room: Room = ROOM) -> str:
+    def report(self, room: Room = ROOM, language: Language = "en") -> str:
         """The report, written and read back."""
-        write_report(self.folder, self.outcome, room)
+        write_report(self.folder, self.outcome, language, room)
         return (self.folder / "report.html").read_text("utf-8")
 
 

@@ -32,7 +32,7 @@ from neardup.pages.columns import Columns
 from neardup.pages.raw import raw_batch
 from neardup.pages.tables import TableColumns
 from neardup.pages.writers import writer_for
-from neardup.report import write_report
+from neardup.report import Language, write_actions, write_report
 from neardup.rules.keeping import keep_policy
 from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
@@ -55,6 +55,7 @@ def dedup(
     keep: str | None = None,
     contained: bool = False,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
+    language: Language = "en",
     write_kept: str | Path | None = None,
     against: str | Path | None = None,
     memory: int = DEFAULT_MEMORY,
@@ -72,12 +73,13 @@ def dedup(
     counts (whole, main or own; by default what suits the method). Pairs are near from `threshold`
     on, a similarity from 0 to 1 [the method's own]. `columns` names the columns of tables and the
     fields of JSON lines that do not have the usual names: {"text": "body", "id": "doc_id", "url":
-    "meta.link"}. `against` names the result of an
-    earlier run: the new pages are clustered with its pages, which are not read again, and its
+    "meta.link"}. With the `format` csv or xlsx the result also has a list of actions for the owner
+    of a site, and redirects; `language` is that of the report (en, zh). `against` names the result
+    of an earlier run: the new pages are clustered with its pages, which are not read again, and its
     clusters keep their names. `memory` is in bytes. What exists at `out` and `write_kept` is
-    replaced only with `force`, an input never. When this fails (on a full disk, say), is
-    killed or interrupted, the same call with `resume` continues where it stopped; only a wrong
-    request or wrong inputs leave nothing behind.
+    replaced only with `force`, an input never. When this fails (on a full disk, say), is killed or
+    interrupted, the same call with `resume` continues where it stopped; only a wrong request or
+    wrong inputs leave nothing behind.
 
         result = neardup.dedup("crawl.warc.gz", "result")
         print(result.summary["counts"]["duplicates"])
@@ -107,10 +109,13 @@ def dedup(
         judged = judge(corpus, chosen, run, prior)
         outcome = settle(judged, run, keep=keep, contained=contained, prior=prior)
         write_result(work / "result", outcome, format, run)
+        write_actions(work / "result", outcome, format)
         if write_kept is not None:
             _write_kept(write_kept, inputs, limits, outcome, run)
         settings = settings_of(chosen, preset, keep, contained)
-        return _finish(work / "result", out, outcome, inputs, settings, run, report=report)
+        return _finish(
+            work / "result", out, outcome, inputs, settings, run, language if report else None
+        )
 
 
 def recluster(
@@ -121,6 +126,7 @@ def recluster(
     keep: str | None = None,
     contained: bool | None = None,
     format: output.Format = "jsonl",  # noqa: A002 - the name of the command-line option
+    language: Language = "en",
     force: bool = False,
     report: bool = True,
     progress: Progress | None = None,
@@ -150,13 +156,16 @@ def recluster(
         judged = rejudge(corpus, method, run, prior, threshold)
         outcome = settle(judged, run, keep=keep, contained=contained)
         write_result(work / "result", outcome, format, run)
+        write_actions(work / "result", outcome, format)
         for file in survey_files(method).values():
             if (folder / file).is_file():
                 shutil.copyfile(folder / file, work / "result" / file)
         settings = settings_of(method, earlier["preset"], keep, contained)
         settings["threshold"] = threshold
         inputs = earlier["inputs"]
-        return _finish(work / "result", out, outcome, inputs, settings, run, report=report)
+        return _finish(
+            work / "result", out, outcome, inputs, settings, run, language if report else None
+        )
 
 
 def _finish(
@@ -166,15 +175,14 @@ def _finish(
     inputs: Sequence[str],
     settings: Mapping[str, object],
     run: Run,
-    *,
-    report: bool,
+    language: Language | None,
 ) -> Result:
-    """Add the summary and the report, and put the result in its place."""
+    """Add the summary and, in a language, the report, and put the result in its place."""
     summary = summarise(outcome, inputs, settings, run)
     output.write_summary(made, summary)
-    if report:
+    if language is not None:
         with run.stages("report"):
-            write_report(made, outcome)
+            write_report(made, outcome, language)
         output.write_summary(made, {**summary, "run": measured(run)})
     output.put_in_place(made, out)
     return Result(out)

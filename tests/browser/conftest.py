@@ -77,7 +77,7 @@ def open_watched(browser: Browser) -> Iterator[Any]:
     """
     opened: list[tuple[BrowserContext, Watched]] = []
 
-    def open_(url: str, allowed: str = "file:", **options: Any) -> Page:
+    def open_(url: str, allowed: str | tuple[str, ...] = "file:", **options: Any) -> Page:
         context = browser.new_context(**options)
         context.add_init_script(NOTE_VIOLATIONS)
         watched = Watched(context.new_page())
@@ -92,7 +92,7 @@ def open_watched(browser: Browser) -> Iterator[Any]:
         context.close()
 
 
-def _watch(watched: Watched, allowed: str) -> None:
+def _watch(watched: Watched, allowed: str | tuple[str, ...]) -> None:
     note = watched.complaints.append
 
     def dismiss(dialog: Any) -> None:

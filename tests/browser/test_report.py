@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import neardup
 from contrast import CONTRAST
+from neardup.cli.dedup import DEMO_PAGES
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import ARTICLES
 
@@ -148,7 +150,7 @@ def test_a_pair_shows_reason_evidence_and_marked_texts(open_watched: Any, report
     view = page.locator("#view-pair")
     assert "28 of 31 words are the same" in view.inner_text()
     evidence = view.locator("dl.evidence").inner_text()
-    assert re.search(r"words\s+31, 31", evidence)
+    assert re.search(r"words of A, of B\s+31, 31", evidence)
     assert "same: no" in evidence
     assert [each.strip() for each in view.locator(".texts del").all_inner_texts()] == ["twenty"]
     assert [each.strip() for each in view.locator(".texts ins").all_inner_texts()] == ["thirty"]
@@ -157,6 +159,21 @@ def test_a_pair_shows_reason_evidence_and_marked_texts(open_watched: Any, report
     page.get_by_label("Only the differences").check()
     assert view.locator(".row.shared:visible").count() == 0
     assert view.locator(".row:visible").count() == 1
+
+
+def test_what_does_not_count_is_folded(open_watched: Any, tmp_path: Path) -> None:
+    """A real run: the menus of two sites stand aside, and the bars say how much counts."""
+    result = neardup.dedup(str(DEMO_PAGES), tmp_path / "demo")
+    page = open_watched((result.folder / "report.html").as_uri() + "#pair-0")
+    assert re.search(r"% of A's own text and \d+% of B's is shared", page.inner_text(".why"))
+    folded = page.locator(".texts details.folded")
+    assert folded.count() >= 1
+    assert "Does not count" in folded.first.inner_text()
+    assert folded.locator("del, ins").count() == 0
+    folded.first.locator("summary").click()
+    assert folded.first.locator(".cell").first.is_visible()
+    assert page.locator(".map .left-out").count() >= 2
+    assert re.search(r"\d+% shared · [\d,]+ of [\d,]+ characters count", page.inner_text(".map"))
 
 
 def test_what_is_written_differently_is_no_difference(open_watched: Any, report: str) -> None:
@@ -210,6 +227,45 @@ def test_everything_is_reached_by_keyboard(open_watched: Any, report: str) -> No
     expect(page.locator("#view-pairs")).to_be_visible()
 
 
+def test_actions_are_filtered_and_saved(open_watched: Any, report: str) -> None:
+    page = open_watched(report + "#actions", allowed=("file:", "blob:"))
+    assert shown(page) == "Actions"
+    entries = page.locator("#action-list > li")
+    assert entries.count() == 3
+    assert "set the canonical link to" in entries.first.inner_text()
+    page.get_by_label("Canonical link").select_option("right")
+    assert entries.count() == 0
+    saved = {}
+    for button in ("Download as CSV", "Redirects for nginx", "Redirects for Apache"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        saved[button] = Path(download.value.path()).read_text("utf-8-sig")
+    assert saved["Download as CSV"].splitlines()[0].startswith('"page","keep","action"')
+    assert '"https://b.example/f","https://a.example/ferry","link"' in saved["Download as CSV"]
+    assert 'map "$host$request_uri"' in saved["Redirects for nginx"]
+    assert "RewriteMap" in saved["Redirects for Apache"]
+
+
+def test_it_speaks_chinese(open_watched: Any, tmp_path: Path) -> None:
+    tea = "\n".join(ARTICLES["茶"])
+    why = "85% of A's own text and 100% of B's is shared, 92% together; 71% is required"
+    pages = [Given("t1", tea, "春茶", "https://a.example/1"), Given("t2", tea, "春茶上市")]
+    pairs = [Judgement(0, 1, "near", 0.9, {"why": why, "left_share": 0.85, "right_share": 1.0})]
+    handmade_run(tmp_path, pages, pairs, [[0, 1]]).report(language="zh")
+    address = (tmp_path / "report.html").as_uri()
+    page = open_watched(address)
+    for view in ("overview", "cluster-0", "pairs", "pair-0", "actions"):
+        page.goto(f"{address}#{view}")
+        told = page.inner_text("main > section:not([hidden])")
+        left = re.sub(
+            r"https?:\S+|by-hand|threshold|longest|pages.jsonl|neardup|clusters|pairs|rejected",
+            "",
+            told,
+        )
+        assert not re.search("[A-Za-z]{4,}", left.replace("nginx", "").replace("Apache", "")), view
+    assert page.locator("html").get_attribute("lang") == "zh"
+
+
 def test_back_and_forward_go_through_the_views(open_watched: Any, report: str) -> None:
     page = open_watched(report)
     page.get_by_role("link", name="Pairs").click()
@@ -244,14 +300,14 @@ def test_hostile_pages_are_shown_as_text(open_watched: Any, hostile: str) -> Non
 
 def test_hostile_pages_do_not_widen_the_page(open_watched: Any, hostile: str) -> None:
     page = open_watched(hostile, viewport={"width": 390, "height": 800})
-    for view in ("clusters", "pairs", "pair-5"):
+    for view in ("clusters", "pairs", "pair-5", "actions"):
         page.goto(f"{hostile}#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_phone_shows_one_column(open_watched: Any, report: str) -> None:
     page = open_watched(report, viewport={"width": 360, "height": 740})
-    for view in ("overview", "clusters", "pairs", "pair-1"):
+    for view in ("overview", "clusters", "actions", "pairs", "pair-1"):
         page.goto(f"{report}#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator(".row.shared .side-a:visible").count() > 0
@@ -263,7 +319,7 @@ def test_text_stands_out_from_its_ground(open_watched: Any, report: str, scheme:
     page = open_watched(report, color_scheme=scheme)
     grounds = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert grounds == {"light": "rgb(250, 249, 246)", "dark": "rgb(21, 24, 27)"}[scheme]
-    for view in ("overview", "cluster-0", "pairs", "pair-1"):
+    for view in ("overview", "cluster-0", "pairs", "pair-1", "actions"):
         page.goto(f"{report}#{view}")
         assert page.evaluate(CONTRAST) == []
 
@@ -281,7 +337,7 @@ def test_pictures_of_every_view(open_watched: Any, report: str, look: str, tmp_p
     folder = Path(os.environ.get("NEARDUP_PICTURES", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
     page = open_watched(report, **LOOKS[look])
-    for view in ("overview", "clusters", "pairs", "pair-0"):
+    for view in ("overview", "clusters", "pairs", "pair-0", "actions"):
         page.goto(f"{report}#{view}")
         picture = folder / f"{view}-{look}.png"
         page.screenshot(path=picture)
@@ -301,7 +357,7 @@ def colours_of(picture: Path) -> list[tuple[int, ...]]:
 
 def test_everything_that_can_be_used_has_a_name(open_watched: Any, report: str) -> None:
     page = open_watched(report)
-    for view in ("overview", "cluster-0", "pairs", "pair-1"):
+    for view in ("overview", "cluster-0", "pairs", "pair-1", "actions"):
         page.goto(f"{report}#{view}")
         assert page.locator("main:visible, header:visible, footer:visible").count() == 3
         for control in page.locator("a:visible, button:visible, summary:visible").all():

@@ -226,8 +226,9 @@ def test_much_evidence_is_cut_to_why(tmp_path: Path) -> None:
     evidence: dict[str, object] = {"why": "many words", "shared": ["word"] * 1_000}
     pairs = [Judgement(0, 1, evidence=evidence)]
     report = handmade_run(tmp_path, pages(2), pairs, [[0, 1]]).report()
-    told = data_of(report)["pairs"][0]["evidence"]
-    assert told == {"why": "many words", "more": "in the tables beside this report"}
+    told = data_of(report)["pairs"][0]
+    assert told["why"] == "many words"
+    assert told["evidence"] == {"more": "in the tables beside this report"}
 
 
 def test_duplicates_by_host(tmp_path: Path) -> None:

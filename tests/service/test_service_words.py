@@ -7,32 +7,73 @@ from pathlib import Path
 
 import pytest
 
+from neardup import html_page
+from neardup.api import judge_parsed
+from neardup.cli.dedup import DEMO_PAGES
+from neardup.methods.registry import BUILT_IN, make_method, method_class
+from neardup.pages.raw import raw_batch
+from neardup.report import document
+from neardup.report.languages import CHINESE, WORDS, evidence_entries, reason, translator
 from neardup.service import review
-from neardup.service.review.rendering import WORDS
-from neardup.service.review.visits import CHINESE, language_of, translator
+from neardup.service.review.visits import language_of
+from neardup.text.parse import parse
+from sample_pages import long_html, short_html
 
 HERE = Path(review.__file__).parent
+REPORT = Path(document.__file__).parent
 SAID = re.compile(r"""\bt(?:ranslate)?\(\s*(?:"([^"]+)"|'([^']+)')""")
+COUNTED = re.compile(r"""(?:plural|counted)\((?:[^()"]|\([^()]*\))*"([a-z ]+)"\)""")
 
 
 def spoken() -> set[str]:
-    """All words in templates and code that are to be translated."""
-    files = [*HERE.glob("templates/*.html"), *HERE.glob("*.py")]
-    found = {a or b for file in files for a, b in SAID.findall(file.read_text("utf-8"))}
+    """All words in templates, scripts and code that are to be translated."""
+    folders = [HERE, REPORT]
+    files = [
+        each
+        for folder in folders
+        for kind in ("html", "py", "js")
+        for each in folder.rglob(f"*.{kind}")
+    ]
+    texts = [file.read_text("utf-8") for file in files]
+    found = {a or b for text in texts for a, b in SAID.findall(text)}
+    found |= {f"{{count}} {word}s" for text in texts for word in COUNTED.findall(text)}
     return found | {words for table in WORDS.values() for words in table.values()}
 
 
 def test_every_word_has_a_chinese_one() -> None:
-    words = spoken()
-    assert len(words) > 100
+    words = spoken() | set(document.DECISION_NAMES.values())
+    assert len(words) > 250
     assert sorted(words - CHINESE.keys()) == []
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_reason_and_its_evidence_has_a_chinese_one(name: str) -> None:
+    files = [
+        *DEMO_PAGES.glob("harbourtimes.example/2024/*.html"),
+        *DEMO_PAGES.glob("lanch*/**/*.htm"),
+    ]
+    htmls = [file.read_bytes() for file in files]
+    htmls += [
+        page.encode()
+        for page in (long_html("harbour"), long_html("harbour", edited=True), short_html())
+    ]
+    pages = [html_page(body, url=f"http://h{at % 3}.example/{at}") for at, body in enumerate(htmls)]
+    presets = ["default", *(["paper"] if method_class(name).paper_preset else [])]
+    for preset in presets:
+        method = make_method(name, preset=preset)
+        for a, b in zip(pages, [*pages[1:], pages[0]], strict=True):
+            evidence = judge_parsed(method, parse(raw_batch([a, b]))).evidence
+            assert not re.search(r"[a-z]{4,}", reason(evidence["why"], "zh")), evidence["why"]
+            for entry in evidence_entries(evidence, "zh").keys() - {"why"}:
+                assert re.search("[\u4e00-\u9fff]", entry), entry
 
 
 @pytest.mark.parametrize("words", sorted(CHINESE))
 def test_places_for_values_are_the_same(words: str) -> None:
     places = re.compile(r"\{(\w+)\}")
     assert sorted(places.findall(words)) == sorted(places.findall(CHINESE[words]))
-    assert re.search("[\u4e00-\u9fff]", CHINESE[words])
+    if re.search("[a-z]", places.sub("", words)):
+        assert re.search("[\u4e00-\u9fff]", CHINESE[words]) or words == "the {clusters}"
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ DEFAULTS: Mapping[str, object] = {
     "keep": None,
     "contained": False,
     "format": "jsonl",
+    "language": "en",
     "workers": None,
     "memory": "4GB",
     "max_page_size": "20MB",
@@ -52,7 +53,7 @@ DEFAULTS: Mapping[str, object] = {
 }
 KINDS = {"workers": int, "partitions": int, "threshold": float}  # where the default tells none
 # Settings that only one engine has.
-ONLY_LOCAL = ("format", "workers", "memory")
+ONLY_LOCAL = ("format", "language", "workers", "memory")
 ONLY_SPARK = ("master", "partitions")
 
 
@@ -70,6 +71,7 @@ def dedup(
     keep: Annotated[str | None, option("dedup.keep")] = None,
     contained: Annotated[bool | None, option("dedup.contained")] = None,
     format_: Annotated[str | None, option("dedup.format")] = None,
+    language: Annotated[str | None, option("dedup.language")] = None,
     write_kept: Annotated[Path | None, option("dedup.write_kept")] = None,
     workers: Annotated[int | None, option("dedup.workers")] = None,
     against: Annotated[str | None, option("dedup.against")] = None,
@@ -92,6 +94,8 @@ def dedup(
 
     It holds clusters.jsonl (each page once: its cluster, and what it duplicates unless it is
     kept), pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
+    With --format csv or xlsx also what to do about each duplicate, and redirects for nginx and
+    Apache.
     """
     arguments = {name.rstrip("_"): value for name, value in context.params.items()}
     settings, options = merge_settings(config, arguments, set_ or [])
@@ -179,17 +183,25 @@ def check_settings(settings: Mapping[str, object]) -> None:
         if value is not None and type(value) is not wanted and not is_whole:
             raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
     check_format(str(settings["format"]))
+    check_language(str(settings["language"]))
     if settings["engine"] not in ("local", "spark"):
         raise unknown("engine", settings["engine"], ("local", "spark"))
 
 
-def check_format(name: str) -> Literal["jsonl", "parquet"]:
+def check_format(name: str) -> Literal["jsonl", "parquet", "csv", "xlsx"]:
     """The output format by its name; an error for an unknown one."""
-    if name == "jsonl":
-        return "jsonl"
-    if name == "parquet":
-        return "parquet"
-    raise unknown("format", name, ("jsonl", "parquet"))
+    match name:
+        case "jsonl" | "parquet" | "csv" | "xlsx":
+            return name
+    raise unknown("format", name, ("jsonl", "parquet", "csv", "xlsx"))
+
+
+def check_language(name: str) -> Literal["en", "zh"]:
+    """The language of the report by its name."""
+    match name:
+        case "en" | "zh":
+            return name
+    raise unknown("language", name, ("en", "zh"))
 
 
 def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
@@ -208,6 +220,7 @@ def recluster(
     keep: Annotated[str | None, option("recluster.keep")] = None,
     contained: Annotated[bool | None, option("recluster.contained")] = None,
     format_: Annotated[str, option("recluster.format")] = "jsonl",
+    language: Annotated[str, option("recluster.language")] = "en",
     force: Force = False,
 ) -> None:
     """Cluster the judged pairs of an earlier result again, without reading its pages.
@@ -227,6 +240,7 @@ def recluster(
             keep=keep,
             contained=contained,
             format=check_format(format_),
+            language=check_language(language),
             force=force,
             progress=progress,
         )
@@ -238,6 +252,7 @@ DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 
 def demo(
     out: Annotated[Path, option("demo.out")] = Path("demo-output"),
+    language: Annotated[str, option("demo.language")] = "en",
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     from neardup.api import dedup  # noqa: PLC0415
@@ -245,6 +260,12 @@ def demo(
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
 
     with shown_progress() as progress:
-        result = dedup(str(DEMO_PAGES), out, force=True, progress=progress)
+        result = dedup(
+            str(DEMO_PAGES),
+            out,
+            language=check_language(language),
+            force=True,
+            progress=progress,
+        )
     show_clusters(result)
     show_outcome(result)

@@ -41,20 +41,23 @@ def write_result(
 ) -> None:
     """Write the tables of the result and the data for later runs to a temporary directory."""
     corpus, judged = outcome.corpus, outcome.judged
-    tables = {
-        "clusters": (result.CLUSTERS, cluster_rows(outcome)),
-        "pairs": (result.PAIRS, pair_rows(corpus.ids, judged, rejected=False)),
-        "rejected": (result.PAIRS, pair_rows(corpus.ids, judged, rejected=True)),
-        "skipped": (result.SKIPPED, skip_rows(corpus.skips)),
-    }
     result.make_empty(folder)
     with run.stages("write") as stage:
-        for name, (schema, rows) in tables.items():
+        for name, schema, rows in tables_of(outcome):
             result.write_rows(folder / name, schema, rows, format, stage)
         write_pages(folder, corpus, judged.features)
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:
                 write_survey(folder / file, judged.surveys.counts[name].each())
+
+
+def tables_of(outcome: Outcome) -> Iterator[tuple[str, pa.Schema, Iterator[pa.RecordBatch]]]:
+    """The tables of a result: name, schema, and rows in batches."""
+    ids, judged = outcome.corpus.ids, outcome.judged
+    yield "clusters", result.CLUSTERS, cluster_rows(outcome)
+    yield "pairs", result.PAIRS, pair_rows(ids, judged, rejected=False)
+    yield "rejected", result.PAIRS, pair_rows(ids, judged, rejected=True)
+    yield "skipped", result.SKIPPED, skip_rows(outcome.corpus.skips)
 
 
 def cluster_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 from neardup.arrays import string_buffers
 from neardup.errors import OutputError
@@ -29,7 +30,8 @@ from neardup.model import Cluster
 from neardup.pages.inputs import input_at
 from neardup.pages.writers import check_name
 
-Format = Literal["jsonl", "parquet"]
+Format = Literal["jsonl", "parquet", "csv", "xlsx"]
+FORMATS: tuple[Format, ...] = ("jsonl", "parquet", "csv", "xlsx")
 
 PAGES_FILE = "remembered.parquet"  # the data of every page for later runs; see `prior`
 
@@ -64,6 +66,9 @@ SKIPPED = pa.schema(
         pa.field("detail", pa.string(), nullable=False),
     ]
 )
+
+
+TABLES = {"clusters": CLUSTERS, "pairs": PAIRS, "rejected": PAIRS, "skipped": SKIPPED}
 
 
 def check_outputs(
@@ -119,9 +124,12 @@ def write_rows(
     format: Format,  # noqa: A002 - the name of the command-line option
     stage: Stage,
 ) -> None:
-    """Write a table to `path`, with the extension of its format."""
-    target = path.with_suffix(f".{format}")
-    write = _write_parquet if format == "parquet" else _write_lines
+    """Write a table to `path`, with the extension of its format.
+
+    Of a result in xlsx the tables are lines of JSON, for later runs; the workbook is for people.
+    """
+    target = path.with_suffix(f".{'jsonl' if format == 'xlsx' else format}")
+    write = {"parquet": _write_parquet, "csv": write_csv}.get(format, _write_lines)
     rows = write(target, schema, batches)
     stage.advance(rows, target.stat().st_size)
 
@@ -142,6 +150,49 @@ def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch
             file.writelines(json_lines(batch, ready=("evidence",)))
             rows += batch.num_rows
     return rows
+
+
+# What a spreadsheet takes for the beginning of a formula, and the sign that says it is none.
+FORMULA = r"^[=+\-@\t\r\n']"
+TEXT_SIGN = "'"
+BOM = b"\xef\xbb\xbf"  # without it Excel does not read UTF-8
+
+
+def write_csv(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    """A table for spreadsheets: cells that they would run as formulas begin with a quote sign."""
+    rows = 0
+    with path.open("wb") as file:
+        file.write(BOM)
+        with csv.CSVWriter(file, schema, write_options=csv.WriteOptions()) as writer:
+            for batch in batches:
+                columns = [_harmless(column) for column in batch.columns]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+                rows += batch.num_rows
+    return rows
+
+
+def _harmless(column: pa.Array) -> pa.Array:
+    if not pa.types.is_string(column.type):
+        return column
+    runs = pc.match_substring_regex(column, FORMULA)
+    return pc.if_else(runs, pc.binary_join_element_wise(TEXT_SIGN, column, ""), column)
+
+
+def _read_csv(path: Path, schema: pa.Schema) -> Iterator[dict[str, Any]]:
+    options = csv.ConvertOptions(
+        column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    parsing = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, convert_options=options, parse_options=parsing) as reader:
+        for batch in reader:
+            columns = [
+                pc.replace_substring_regex(column, f"^{TEXT_SIGN}", "")
+                if pa.types.is_string(column.type)
+                else column
+                for column in batch.columns
+            ]
+            read = pa.record_batch(columns, names=batch.schema.names)
+            yield from map(_with_parsed_evidence, read.to_pylist())
 
 
 def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
@@ -178,6 +229,9 @@ def read_rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     if lines.exists():
         with lines.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
+        return
+    if (table := folder / f"{name}.csv").exists():
+        yield from _read_csv(table, TABLES[name])
         return
     for path in _parquet_files(folder / f"{name}.parquet"):
         for batch in pq.ParquetFile(path).iter_batches():

@@ -18,6 +18,7 @@ import numpy as np
 from neardup.arrays import Numbers as Rows
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
+from neardup.report.actions import shared_titles
 from neardup.report.findings import (
     ROOM,
     Decision,
@@ -31,12 +32,19 @@ from neardup.report.findings import (
     similarity_counts,
     spread_over_hosts,
 )
-from neardup.report.listing import RELATIONS, Listing, list_clusters, show_pairs
+from neardup.report.languages import CHINESE, Language, Translate, counted, translator
+from neardup.report.listing import CANONICAL, RELATIONS, Listing, list_clusters, show_pairs
 from neardup.report.marking import LONGEST_TEXT
-from neardup.report.templates import ASSETS, STYLES, environment, number, plural
+from neardup.report.templates import ASSETS, STYLES, environment, number
 
 FILE = "report.html"
-SCRIPTS = ["show.js", "clusters.js", "pairs.js", "views.js"]  # in this order, as one script
+SCRIPTS = [
+    "show.js",
+    "clusters.js",
+    "pairs.js",
+    "actions.js",
+    "views.js",
+]  # in this order, as one script
 DECISION_NAMES = {
     Decision.JOINED: "In one cluster",
     Decision.RELATED: "Related, kept apart",
@@ -44,37 +52,41 @@ DECISION_NAMES = {
 }
 
 
-def write_report(folder: Path, outcome: Outcome, room: Room = ROOM) -> None:
+def write_report(
+    folder: Path, outcome: Outcome, language: Language = "en", room: Room = ROOM
+) -> None:
     """Write `report.html` into a folder that already has its tables and its summary."""
-    corpus, judged = outcome.corpus, outcome.judged
+    corpus, judged, t = outcome.corpus, outcome.judged, translator(language)
     summary = Result(folder).summary
     hosts = hosts_of(corpus.pages["url"])
     decided = decisions(judged, outcome)
     similarities = similarity_counts(judged, decided)
     listing = list_clusters(corpus, outcome, hosts, room)
     sample = read_pairs(judged, decided, sampled_pairs(judged, outcome, decided, room))
-    pairs = show_pairs(judged, sample, hosts, _places(listing, outcome), room)
+    pairs = show_pairs(judged, sample, hosts, _places(listing, outcome), room, language)
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
     document = (
-        environment()
+        environment(language=language)
         .get_template(FILE)
         .render(
             policy=_policy(style, script),
             style=style,
             script=script,
-            data=_data(listing, pairs),
+            data=_data(listing, pairs, _words(script, language)),
+            language=language,
+            titles=shared_titles(outcome, hosts),
             method=summary["method"],
             counts=summary["counts"],
             sizes=[_size_bar(each) for each in cluster_sizes(outcome)],
             similarities=[
-                (name, similarities[decision].tolist(), decision.name.lower())
+                (t(name), similarities[decision].tolist(), decision.name.lower())
                 for decision, name in DECISION_NAMES.items()
                 if similarities[decision].any()
             ],
             spread=spread_over_hosts(corpus, outcome, hosts),
-            run=_run_details(summary),
-            omitted=_omitted(summary["counts"], listing, pairs),
+            run=_run_details(summary, t),
+            omitted=_omitted(summary["counts"], listing, pairs, t),
         )
     )
     (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
@@ -110,10 +122,25 @@ def _hash(content: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
-def _data(listing: Listing, pairs: list[dict[str, Any]]) -> dict[str, Any]:
+def _words(script: str, language: Language) -> dict[str, str]:
+    """What the script says in a language; counts of things are put together as it runs."""
+    if language == "en":
+        return {}
+    return {
+        words: translated
+        for words, translated in CHINESE.items()
+        if f'"{words}"' in script or words.startswith("{count} ")
+    }
+
+
+def _data(
+    listing: Listing, pairs: list[dict[str, Any]], words: Mapping[str, str]
+) -> dict[str, Any]:
     """What the script shows."""
     return {
+        "words": words,
         "relations": RELATIONS,
+        "canonical": CANONICAL,
         "clusters": {name: getattr(listing, name) for name in ("count", "size", "hosts", "saved")},
         "pages": listing.pages,
         "pairs": pairs,
@@ -127,19 +154,19 @@ def _size_bar(each: SizeClass) -> tuple[str, int, str]:
     return "\u2013".join(map(number, bounds)), each.clusters, number(each.pages)
 
 
-def _run_details(summary: Mapping[str, Any]) -> dict[str, list[str]]:
+def _run_details(summary: Mapping[str, Any], t: Translate) -> dict[str, list[str]]:
     """Method, options, inputs, versions and what was skipped, by name."""
     preset = "" if summary["preset"] == "default" else f", {summary['preset']} preset"
     skipped, versions = summary["skipped_by_reason"], summary["versions"]
     details = {
-        "Method": [summary["method"] + preset],
-        "Options": _one_line(f"{name} = {value}" for name, value in summary["options"].items()),
-        "Similarity threshold": [f"{summary['threshold']:g}"] if "threshold" in summary else [],
-        "Page kept in each cluster": [summary["keep"]],
-        "Excerpts count as duplicates": ["yes" if summary["contained"] else "no"],
-        "Inputs": summary["inputs"],
-        "Skipped": _one_line(f"{count:,} {reason}" for reason, count in skipped.items()),
-        "Versions": _one_line(f"{name} {version}" for name, version in versions.items()),
+        t("Method"): [summary["method"] + preset],
+        t("Options"): _one_line(f"{name} = {value}" for name, value in summary["options"].items()),
+        t("Similarity threshold"): [f"{summary['threshold']:g}"] if "threshold" in summary else [],
+        t("Page kept in each cluster"): [summary["keep"]],
+        t("Excerpts count as duplicates"): [t("yes") if summary["contained"] else t("no")],
+        t("Inputs"): summary["inputs"],
+        t("Skipped"): _one_line(f"{count:,} {reason}" for reason, count in skipped.items()),
+        t("Versions"): _one_line(f"{name} {version}" for name, version in versions.items()),
     }
     return {name: values for name, values in details.items() if values}
 
@@ -149,7 +176,9 @@ def _one_line(values: Iterable[str]) -> list[str]:
     return [line] if line else []
 
 
-def _omitted(counts: Mapping[str, int], listing: Listing, pairs: list[dict[str, Any]]) -> list[str]:
+def _omitted(
+    counts: Mapping[str, int], listing: Listing, pairs: list[dict[str, Any]], t: Translate
+) -> list[str]:
     """What this file does not hold, so that nobody looks for it here."""
     alone = counts["clusters"] - counts["clusters_with_duplicates"]
     clusters = counts["clusters_with_duplicates"] - len(listing.count)
@@ -157,10 +186,13 @@ def _omitted(counts: Mapping[str, int], listing: Listing, pairs: list[dict[str, 
     unlisted = counts["pairs"] + counts["rejected"] - len(pairs)
     without_texts = sum(pair["texts"] is None for pair in pairs)
     omitted = [
-        (alone, f"{plural(alone, 'page')} without a duplicate"),
-        (clusters, f"the {plural(clusters, 'smallest cluster')}"),
-        (members, f"{plural(members, 'page')} of very large clusters"),
-        (unlisted, plural(unlisted, "judged pair")),
-        (without_texts, f"the texts of {plural(without_texts, 'listed pair')}"),
+        (alone, t("{pages} without a duplicate", pages=counted(t, alone, "page"))),
+        (clusters, t("the {clusters}", clusters=counted(t, clusters, "smallest cluster"))),
+        (members, t("{pages} of very large clusters", pages=counted(t, members, "page"))),
+        (unlisted, counted(t, unlisted, "judged pair")),
+        (
+            without_texts,
+            t("the texts of {pairs}", pairs=counted(t, without_texts, "listed pair")),
+        ),
     ]
     return [words for count, words in omitted if count]

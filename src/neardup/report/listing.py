@@ -7,7 +7,7 @@ The sampled pairs come with their evidence and their two texts side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,10 @@ from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
 from neardup.model import Relation
+from neardup.report.actions import Canonical, canonical_state
 from neardup.report.difference import Part
 from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
+from neardup.report.languages import Language, evidence_entries, translator
 from neardup.report.marking import Kind, Marked, MarkedRow, PageText, mark_texts
 from neardup.report.templates import (
     LONGEST_NAME,
@@ -34,7 +36,8 @@ LONGEST_PAGE = 200_000  # characters of a page that are looked at for the text t
 LONGEST_EVIDENCE = 1_500  # characters
 RELATIONS = [str(relation) for relation in Relation]
 WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
-PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity"]
+PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity", "canonical"]
+CANONICAL = [str(state) for state in Canonical]
 
 # A text relative to another one: None if they are equal, the text itself, or the characters shared
 # at the start and at the end with the text between them.
@@ -46,7 +49,7 @@ class Listing:
     """The listed clusters. `pages` run along `count`, and the first of each cluster is kept.
 
     Ids and titles are written against those of the kept page, URLs against the page's id (see
-    `against`); `relation` is a place in `RELATIONS`.
+    `against`); `relation` is a place in `RELATIONS`, `canonical` one in `CANONICAL`.
     """
 
     labels: list[int] = field(default_factory=list)
@@ -97,7 +100,18 @@ def _page_columns(corpus: Corpus, outcome: Outcome, pages: Rows) -> dict[str, li
         "bytes": corpus.pages["size"].take(pages).to_pylist(),
         "relation": _but_for(kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
         "similarity": _but_for(kept, map(rounded, to_kept["similarity"].to_pylist())),
+        "canonical": _but_for(kept, _canonical_states(corpus, outcome, pages)),
     }
+
+
+def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> Iterator[int]:
+    """What the canonical link of each page says, given the page that is kept."""
+    columns = [
+        corpus.pages[name].take(pa.array(rows)).to_pylist()
+        for rows in (pages, outcome.kept[pages])
+        for name in ("url", "canonical_url")
+    ]
+    return (CANONICAL.index(canonical_state(*each)) for each in zip(*columns, strict=True))
 
 
 def _but_for(kept: list[bool], values: Any) -> list[Any]:
@@ -162,7 +176,12 @@ def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Rows]:
 
 
 def show_pairs(
-    judged: Judged, pairs: Iterable[Pair], hosts: Hosts, places: Rows, room: Room
+    judged: Judged,
+    pairs: Iterable[Pair],
+    hosts: Hosts,
+    places: Rows,
+    room: Room,
+    language: Language = "en",
 ) -> list[dict[str, Any]]:
     """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 
@@ -187,7 +206,7 @@ def show_pairs(
             marked = _marked_data(mark_texts(both[0], both[1]))
             left[pair.decision] -= len(script_safe_json(marked).encode())
         fits = left[pair.decision] >= 0
-        shown.append({**_pair_data(pair, notes), "texts": marked if fits else None})
+        shown.append({**_pair_data(pair, notes, language), "texts": marked if fits else None})
     return shown
 
 
@@ -232,26 +251,32 @@ def _page_notes(
     }
 
 
-def _pair_data(pair: Pair, notes: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+def _pair_data(
+    pair: Pair, notes: Mapping[int, Mapping[str, Any]], language: Language
+) -> dict[str, Any]:
     return {
         "a": notes[pair.left],
         "b": notes[pair.right],
         "decision": pair.decision.name.lower(),
         "relation": pair.relation,
         "similarity": rounded(pair.similarity),
-        "evidence": _evidence(pair.evidence),
+        **_evidence(pair.evidence, language),
     }
 
 
-def _evidence(evidence: str) -> Any:
-    """The evidence with hidden characters made visible; if it is long, only the reason."""
+def _evidence(evidence: str, language: Language) -> dict[str, Any]:
+    """The reason, the shares of both pages that are shared, and the other evidence.
+
+    Hidden characters are made visible; of long evidence only the reason is shown.
+    """
     entries = json.loads(evidence)
+    shares = [entries.get("left_share"), entries.get("right_share")]
     if len(evidence) > LONGEST_EVIDENCE:
-        entries = {
-            "why": str(entries.get("why", ""))[:LONGEST_EVIDENCE],
-            "more": "in the tables beside this report",
-        }
-    return _visible_data(entries)
+        more = translator(language)("in the tables beside this report")
+        entries = {"why": str(entries.get("why", "")), "more": more}
+    shown = evidence_entries(entries, language)
+    why = shown.pop("why")[:LONGEST_EVIDENCE]
+    return {"why": visible(why), "shares": shares, "evidence": _visible_data(shown)}
 
 
 def _visible_data(data: Any) -> Any:

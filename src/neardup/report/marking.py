@@ -102,13 +102,15 @@ def mark_texts(left: PageText, right: PageText) -> Marked:
         texts: tuple[str | None, ...] = (None, None)
         if row is not None:
             texts = "".join(run.left for run in row), "".join(run.right for run in row)
-        folded = [side.folded_before(text) for side, text in zip(sides, texts, strict=True)]
-        if any(folded):
+        if any(side.has_folded(text) for side, text in zip(sides, texts, strict=True)):
+            folded = [side.folded_here(at_end=row is None) for side in sides]
             rows.extend(_marked(shared))
             shared = []
             rows.append(_folded_row(*("\n".join(lines) for lines in folded)))
         if row is not None:
             shared.append(row)
+            for side, text in zip(sides, texts, strict=True):
+                side.pass_by(text or "")
     return Marked(
         [*_bounded([*rows, *_marked(shared)])],
         (left.characters, right.characters),
@@ -150,15 +152,22 @@ class _Side:
         self._line = 0  # the next line that counts
         self._next = 0  # the next of `_folded`
 
-    def folded_before(self, text: str | None) -> list[str]:
-        """The lines that do not count and stand before this text of a row, or after the last."""
+    def has_folded(self, text: str | None) -> bool:
+        """Whether lines that do not count stand before this text of a row; None is the end."""
         if text == "":  # the row has nothing on this side
-            return []
+            return False
         end = len(self._folded) if text is None else self._line + 1
+        return any(self._folded[self._next : end])
+
+    def folded_here(self, *, at_end: bool) -> list[str]:
+        """The lines that do not count and stand before the next one that does."""
+        end = len(self._folded) if at_end else self._line + 1
         lines = [line for some in self._folded[self._next : end] for line in some]
         self._next = max(self._next, end)
-        self._line += text.count("\n") if text else 0
         return lines
+
+    def pass_by(self, text: str) -> None:
+        self._line += text.count("\n")
 
 
 def _marked(rows: Sequence[Row]) -> Iterator[MarkedRow]:

@@ -12,16 +12,27 @@ import re
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
+
+from neardup.report.languages import Language, Translate, counted, translator
 
 ASSETS = Path(__file__).parent / "assets"
 STYLES = ["report.css", "lists.css", "pair.css"]
 LONGEST_NAME = 400  # characters of an id or a URL
 LONGEST_TITLE = 160
+ENGLISH = translator("en")
 
 
-def environment(*folders: Path) -> Environment:
-    """The templates in `folders` and those of the report. A missing value is an error."""
+def environment(*folders: Path, language: Language = "en") -> Environment:
+    """The templates in `folders` and those of the report. A missing value is an error.
+
+    `t` translates words to `language`; values that are markup stay markup.
+    """
+    translate = translator(language)
+
+    def t(words: str, **values: object) -> Markup:
+        return Markup(escape(translate(words))).format(**values)
+
     templates = Environment(
         loader=FileSystemLoader([*folders, ASSETS]),
         autoescape=True,
@@ -32,14 +43,15 @@ def environment(*folders: Path) -> Environment:
     )
     templates.filters.update(
         number=number,
-        plural=plural,
-        percent=percent,
-        bytes=size,
+        plural=lambda count, word: counted(translate, count, word),
+        percent=lambda part, whole: percent(part, whole, translate),
+        bytes=lambda count: size(count, translate),
         visible=visible,
         name=lambda text: shortened(text, LONGEST_NAME),
         title=lambda text: shortened(text, LONGEST_TITLE),
         script_json=lambda data: Markup(script_safe_json(data)),
     )
+    templates.globals["t"] = t
     return templates
 
 
@@ -49,29 +61,29 @@ def number(count: int) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """The count and the word that goes with it."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    """The count and the word that goes with it, in English."""
+    return counted(ENGLISH, count, word)
 
 
-def percent(part: int, whole: int) -> str:
+def percent(part: int, whole: int, translate: Translate = ENGLISH) -> str:
     """A share; never 0% of something, never 100% when something is missing."""
     if part in (0, whole):
         return "100%" if part else "0%"
     share = 100 * part / whole
     if share < 0.1:
-        return "under 0.1%"
+        return translate("under 0.1%")
     if share > 99.9:
-        return "over 99.9%"
+        return translate("over 99.9%")
     return f"{share:.1f}%"
 
 
-def size(count: int) -> str:
+def size(count: int, translate: Translate = ENGLISH) -> str:
     """Bytes in the largest unit that leaves a number before the point."""
     value, units = float(count), ["bytes", "KB", "MB", "GB", "TB"]
     while value >= 999.5 and len(units) > 1:
         value, units = value / 1000, units[1:]
     if units[0] == "bytes":
-        return plural(count, "byte")
+        return counted(translate, count, "byte")
     return f"{value:.1f} {units[0]}" if value < 9.95 else f"{value:.0f} {units[0]}"
 
 

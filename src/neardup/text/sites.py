@@ -170,7 +170,7 @@ class Layout:
         data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
         starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
         markup = _of_markup(pages, starts.size - 1)
-        hosts, titles = _host_keys(pages["host"]), _title_keys(pages)
+        hosts, titles = _host_keys(pages["host"]), title_keys(pages)
         return cls(data, starts, documents, *markup, hosts, titles)
 
     @property
@@ -275,7 +275,7 @@ def _of_markup(
     return link_shares, menus, menus | (link_shares >= FURNITURE_LINKS)
 
 
-def _title_keys(pages: pa.RecordBatch) -> Keys:
+def title_keys(pages: pa.RecordBatch) -> Keys:
     """A number for the words of each title. The number of a chapter or release is none of them."""
     if "title" not in pages.schema.names:
         return np.zeros(pages.num_rows, np.uint64)

@@ -64,7 +64,7 @@ const clusters = (() => {
     const details = element("details", { id: `cluster-${cluster}` },
       element("summary", {},
         element("span", { class: "count" }, number(sizes[cluster]),
-          element("span", { class: "visually-hidden" }, " pages: ")),
+          element("span", { class: "visually-hidden" }, ` ${t("pages:")} `)),
         element("span", { class: "what" }, named(pages.title[first], pages.id[first]),
           element("span", { class: "note" }, description(cluster)))));
     details.addEventListener("toggle", () => {
@@ -75,8 +75,9 @@ const clusters = (() => {
 
   function description(cluster) {
     const lowest = least(cluster);
-    return [plural(sizes[cluster], "page"), hosts[cluster] ? `on ${plural(hosts[cluster], "host")}` : "",
-      `${size(saved[cluster])} saved`, lowest < 1 ? `similarity from ${fixed(lowest)}` : "all identical",
+    return [plural(sizes[cluster], "page"), hosts[cluster] ? t("on {hosts}", { hosts: plural(hosts[cluster], "host") }) : "",
+      t("{size} saved", { size: size(saved[cluster]) }),
+      lowest < 1 ? t("similarity from {least}", { least: fixed(lowest) }) : t("all identical"),
     ].filter(Boolean).join(" · ");
   }
 
@@ -84,9 +85,9 @@ const clusters = (() => {
     const body = element("tbody");
     const more = element("button", { type: "button" });
     const box = element("div", { class: "members" },
-      element("table", {}, element("caption", { class: "visually-hidden" }, "Pages of this cluster"),
-        element("thead", {}, element("tr", {}, ...["Page", "Relation to the kept page", "Similarity", "Size",
-          "Texts"].map((heading) => element("th", { scope: "col" }, heading)))), body), more);
+      element("table", {}, element("caption", { class: "visually-hidden" }, t("Pages of this cluster")),
+        element("thead", {}, element("tr", {}, ...[t("Page"), t("Relation to the kept page"), t("Similarity"), t("Size"),
+          t("Texts")].map((heading) => element("th", { scope: "col" }, heading)))), body), more);
     let shown = 0;
 
     function showMore() {
@@ -94,11 +95,11 @@ const clusters = (() => {
       body.append(...next.map((page) => drawMember(page, firsts[cluster])));
       shown += next.length;
       more.hidden = shown >= count[cluster];
-      more.textContent = `Show more of ${plural(count[cluster], "page")}`;
+      more.textContent = t("Show more of {pages}", { pages: plural(count[cluster], "page") });
       const unlisted = sizes[cluster] - count[cluster];
       if (more.hidden && unlisted) {
         box.append(element("p", { class: "note" },
-          `${plural(unlisted, "more page")} in the clusters table next to this report`));
+          t("{pages} in the clusters table next to this report", { pages: plural(unlisted, "more page") })));
       }
     }
     more.addEventListener("click", showMore);
@@ -113,11 +114,11 @@ const clusters = (() => {
     return element("tr", {},
       element("th", { scope: "row" }, named(pages.title[page], pages.id[page]),
         names(pages.id[page], pages.url[page])),
-      element("td", {}, kept ? element("span", { class: "tag kept" }, "kept") : tag(relation)),
+      element("td", {}, kept ? element("span", { class: "tag kept" }, t("kept")) : tag(relation)),
       element("td", {}, kept ? "" : similarity(pages.similarity[page], "joined")),
       element("td", { class: "number" }, size(pages.bytes[page])),
       element("td", {}, pair === undefined || kept ? ""
-        : element("a", { href: `#pair-${pair}` }, "Compare",
+        : element("a", { href: `#pair-${pair}` }, t("Compare"),
           element("span", { class: "visually-hidden" }, ` ${pages.id[page]}`))));
   }
 

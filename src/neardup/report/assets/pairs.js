@@ -2,7 +2,7 @@
 
 const pairs = (() => {
   const DECISIONS = [
-    ["joined", "In one cluster"], ["related", "Related, kept apart"], ["rejected", "Rejected"],
+    ["joined", t("In one cluster")], ["related", t("Related, kept apart")], ["rejected", t("Rejected")],
   ];
   const [SHARED, LEFT, RIGHT, WRITTEN] = [0, 1, 2, 3];
   const haystacks = [];
@@ -29,9 +29,9 @@ const pairs = (() => {
   }
 
   function haystack(at) {
-    const { a, b, relation, evidence } = data.pairs[at];
+    const { a, b, relation, why } = data.pairs[at];
     haystacks[at] ??= [a.title, a.id, a.url, b.title, b.id, b.url, relation, WORDS[relation],
-      evidence.why].join("\n").toLowerCase();
+      why].join("\n").toLowerCase();
     return haystacks[at];
   }
 
@@ -52,7 +52,7 @@ const pairs = (() => {
       element("span", { class: "both" }, named(pair.a.title, pair.a.id),
         element("bdi", { class: "id" }, pair.a.id), named(pair.b.title, pair.b.id),
         element("bdi", { class: "id" }, pair.b.id)),
-      element("span", { class: "why" }, pair.evidence.why || "")));
+      element("span", { class: "why" }, pair.why)));
   }
 
   function drawPair(at) {
@@ -60,13 +60,13 @@ const pairs = (() => {
     const order = matches.includes(at) ? matches : data.pairs.map((_, each) => each);
     const place = order.indexOf(at);
     return [
-      element("nav", { class: "along", "aria-label": "Pairs" },
-        element("a", { href: "#pairs", id: "to-pairs" }, "All pairs"),
-        step("previous", "← Previous", order[place - 1]), step("next", "Next →", order[place + 1])),
+      element("nav", { class: "along", "aria-label": t("Pairs") },
+        element("a", { href: "#pairs", id: "to-pairs" }, t("All pairs")),
+        step("previous", `← ${t("Previous")}`, order[place - 1]), step("next", `${t("Next")} →`, order[place + 1])),
       element("p", { class: "eyebrow" }, DECISIONS.find(([name]) => name === pair.decision)[1]),
       element("h1", { id: "pair-heading", tabindex: "-1" }, sentence(pair)),
       element("div", { class: "judged" }, element("div", {}, similarity(pair.similarity, pair.decision),
-        tag(pair.relation)), element("p", { class: "why" }, pair.evidence.why || "")),
+        tag(pair.relation)), element("p", { class: "why" }, pair.why)),
       drawEvidence(pair.evidence),
       element("div", { class: "cards" }, drawCard("A", pair.a), drawCard("B", pair.b)),
       ...drawTexts(pair),
@@ -80,15 +80,15 @@ const pairs = (() => {
 
   function sentence({ relation }) {
     return {
-      same: "A and B have the same text", near: "A and B are nearly the same",
-      contains: "A contains B", contained: "A is contained in B", overlap: "A and B overlap",
-      different: "A and B are different pages", undecided: "Too little text to compare A and B",
+      same: t("A and B have the same text"), near: t("A and B are nearly the same"),
+      contains: t("A contains B"), contained: t("A is contained in B"), overlap: t("A and B overlap"),
+      different: t("A and B are different pages"), undecided: t("Too little text to compare A and B"),
     }[relation] || relation;
   }
 
   function drawEvidence(evidence) {
     const long = (value) => JSON.stringify(value).length > 40;
-    const rest = Object.entries(evidence).filter(([name]) => name !== "why")
+    const rest = Object.entries(evidence)
       .sort(([, a], [, b]) => long(a) - long(b)); // numbers first, then what takes a line
     if (rest.length === 0) return null;
     return element("dl", { class: "terms evidence" }, ...rest.map(([name, value]) => element("div", {},
@@ -99,12 +99,12 @@ const pairs = (() => {
 
   function describe(value) {
     if (value === null || value === undefined) return "–";
-    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "boolean") return value ? t("yes") : t("no");
     if (typeof value === "number") return Number.isInteger(value) ? number(value) : String(+value.toFixed(4));
     if (typeof value === "string") return element("bdi", {}, value);
     const parts = Array.isArray(value) ? value.map((each) => [describe(each)])
       : Object.entries(value).map(([name, each]) => [element("bdi", {}, spaced(name)), ": ", describe(each)]);
-    if (parts.length === 0) return "none";
+    if (parts.length === 0) return "–";
     return element("span", {}, ...parts.flatMap((part, at) => (at ? [", ", ...part] : part)));
   }
 
@@ -112,32 +112,31 @@ const pairs = (() => {
     return element("article", { class: `card side-${side.toLowerCase()}` },
       element("h2", {}, element("span", { class: "side" }, side), named(page.title, page.id)),
       element("p", {}, names(page.id, page.url)),
-      element("p", { class: "note" }, `${size(page.bytes)} · ${plural(page.characters, "character")} of text`,
-        page.cluster < 0 ? " · not in a listed cluster"
-          : [" · ", element("a", { href: `#cluster-${page.cluster}` }, "its cluster")]));
+      element("p", { class: "note" }, `${size(page.bytes)} · ${t("{count} characters of text", { count: number(page.characters) })}`,
+        page.cluster < 0 ? ` · ${t("not in a listed cluster")}`
+          : [" · ", element("a", { href: `#cluster-${page.cluster}` }, t("its cluster"))]));
   }
 
   function drawTexts(pair) {
     if (pair.texts === null) {
-      return [element("p", { class: "empty" }, "These texts are not in this file: it holds a "
-        + "limited number of texts, and none from earlier runs.")];
+      return [element("p", { class: "empty" }, t("These texts are not in this file: it holds a limited number of texts, and none from earlier runs."))];
     }
     const box = element("input", { type: "checkbox", id: "only-differences" });
-    const texts = element("div", { class: "texts", role: "group", "aria-label": "The two texts" },
+    const texts = element("div", { class: "texts", role: "group", "aria-label": t("The two texts") },
       ...pair.texts.rows.map(drawRow));
     box.addEventListener("change", () => texts.classList.toggle("only-differences", box.checked));
     return [
-      element("h2", { class: "texts-heading" }, "The two texts"),
+      element("h2", { class: "texts-heading" }, t("The two texts")),
       drawMap(pair),
       element("div", { class: "legend" },
-        element("span", {}, element("span", { class: "sample" }, "shared")),
-        element("span", {}, element("del", {}, "only in A")), element("span", {}, element("ins", {}, "only in B")),
-        element("span", {}, element("u", {}, "written differently")),
-        element("span", { class: "sample-folded" }, "does not count"),
-        element("label", {}, box, "Only the differences")),
+        element("span", {}, element("span", { class: "sample" }, t("shared"))),
+        element("span", {}, element("del", {}, t("only in A"))), element("span", {}, element("ins", {}, t("only in B"))),
+        element("span", {}, element("u", {}, t("written differently"))),
+        element("span", { class: "sample-folded" }, t("does not count")),
+        element("label", {}, box, t("Only the differences"))),
       texts,
-      pair.texts.cut ? element("p", { class: "note" }, `Only the first ${number(CUT_AT)} characters that `
-        + "count are compared here; the verdict is based on the full texts.") : null,
+      pair.texts.cut ? element("p", { class: "note" }, t("Only the first {count} characters that count are compared here; the verdict is based on the full texts.",
+        { count: number(CUT_AT) })) : null,
     ];
   }
 
@@ -146,7 +145,7 @@ const pairs = (() => {
   function drawRow(row) {
     if (typeof row === "number") {
       return element("div", { class: "row gap" }, element("p", {},
-        `${plural(row, "shared character")} omitted`));
+        t("{count} shared characters omitted", { count: number(row) })));
     }
     if (typeof row === "object" && !Array.isArray(row)) return drawFolded(row);
     const runs = typeof row === "string" ? [[SHARED, row]] : row;
@@ -159,10 +158,10 @@ const pairs = (() => {
   // Text that does not count; it is there for whoever wants to see it.
   function drawFolded({ a, b, more }) {
     const cell = (side, text, hidden) => element("div", { class: `cell side-${side}`, dir: "auto" },
-      text, hidden ? ` … ${plural(hidden, "more character")}` : null);
+      text, hidden ? ` … ${t("{count} more characters", { count: number(hidden) })}` : null);
     return element("details", { class: "folded" },
-      element("summary", {}, "Does not count: ",
-        `${plural(a.length + more[0], "character")} of A, ${number(b.length + more[1])} of B`),
+      element("summary", {}, t("Does not count: {a} characters of A, {b} of B",
+        { a: number(a.length + more[0]), b: number(b.length + more[1]) })),
       element("div", { class: "row" }, cell("a", a, more[0]), cell("b", b, more[1])));
   }
 
@@ -175,9 +174,9 @@ const pairs = (() => {
   }
 
   // Each text from start to end in one bar: what counts, shared or not, and what does not.
-  function drawMap({ texts, evidence }) {
-    return element("div", { class: "map" }, ...[["A", LEFT, 0, evidence.left_share],
-      ["B", RIGHT, 1, evidence.right_share]].map(([side, own, at, share]) => {
+  function drawMap({ texts, shares }) {
+    return element("div", { class: "map" }, ...[["A", LEFT, 0], ["B", RIGHT, 1]].map(([side, own, at]) => {
+      const share = shares[at];
       const parts = texts.rows.flatMap((row) => barParts(row, side, own, at));
       const total = parts.reduce((sum, [, length]) => sum + length, 0) || 1;
       let from = 0;
@@ -191,9 +190,10 @@ const pairs = (() => {
       return element("div", { class: `side-${side.toLowerCase()}` },
         element("span", { class: "side" }, side),
         drawing("svg", { focusable: "false", "aria-hidden": "true" }, ...rects),
-        element("p", { class: "note" }, share === undefined ? null
-          : element("b", {}, `${Math.round(100 * share)}% shared`), share === undefined ? null : " · ",
-        `${number(texts.counting[at])} of ${plural(texts.characters[at], "character")} count`));
+        element("p", { class: "note" }, share === null ? null
+          : [element("b", {}, t("{percent}% shared", { percent: Math.round(100 * share) })), " · "],
+        t("{counting} of {count} characters count",
+          { counting: number(texts.counting[at]), count: number(texts.characters[at]) })));
     }));
   }
 

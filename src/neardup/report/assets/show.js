@@ -21,8 +21,17 @@ function drawing(name, attributes, ...children) {
   return made;
 }
 
+// Words in the language of the report, with their values filled in.
+function t(words, values = {}) {
+  return (data.words[words] ?? words).replace(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+}
+
 const number = (value) => value.toLocaleString("en-GB");
-const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+function plural(count, word) {
+  const many = `{count} ${word}s`;
+  const words = count === 1 && !(many in data.words) ? `{count} ${word}` : many;
+  return t(words, { count: number(count) });
+}
 const fixed = (similarity) => (similarity === null ? "–" : similarity.toFixed(2));
 
 function size(count) {
@@ -44,13 +53,13 @@ function meter(share, kind) {
 
 function similarity(value, kind) {
   return element("span", { class: "similarity" }, value === null ? null : meter(value, kind),
-    element("span", { class: "visually-hidden" }, "similarity "), fixed(value));
+    element("span", { class: "visually-hidden" }, `${t("similarity")} `), fixed(value));
 }
 
 const WORDS = {
-  same: "same text", near: "nearly the same", contains: "contains the other",
-  contained: "contained in the other", overlap: "overlap", different: "different",
-  undecided: "undecided",
+  same: t("same text"), near: t("nearly the same"), contains: t("contains the other"),
+  contained: t("contained in the other"), overlap: t("overlap"), different: t("different"),
+  undecided: t("undecided"),
 };
 const tag = (relation) => element("span", { class: `tag ${relation}` }, WORDS[relation] || relation);
 
@@ -72,6 +81,10 @@ function names(id, url) {
 
 const named = (title, id) => element("bdi", { class: "title" }, title || id);
 
+const NOTHING = {
+  cluster: "No cluster matches.", pair: "No pair matches.", duplicate: "No duplicate matches.",
+};
+
 // A list shown in pages: `draw` makes one entry, `matches` are the numbers of the entries to show.
 function paged(list, pager, status, word, draw) {
   let matches = [];
@@ -81,11 +94,11 @@ function paged(list, pager, status, word, draw) {
     const last = Math.min(first + PAGE_LENGTH, matches.length);
     list.replaceChildren(...matches.slice(first, last).map(draw));
     list.start = first + 1;
-    status.textContent = matches.length === 0 ? `No ${word} matches.`
+    status.textContent = matches.length === 0 ? t(NOTHING[word])
       : `${plural(matches.length, word)}${matches.length > PAGE_LENGTH
-        ? `, ${number(first + 1)} to ${number(last)} shown` : ""}`;
+        ? t(", {first} to {last} shown", { first: number(first + 1), last: number(last) }) : ""}`;
     pager.replaceChildren(...(matches.length > PAGE_LENGTH
-      ? [turn("Previous", -PAGE_LENGTH, first > 0), turn("Next", PAGE_LENGTH, last < matches.length)]
+      ? [turn(t("Previous"), -PAGE_LENGTH, first > 0), turn(t("Next"), PAGE_LENGTH, last < matches.length)]
       : []));
   }
 

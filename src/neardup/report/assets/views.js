@@ -1,6 +1,6 @@
 // The fragment of the URL decides which view is shown, so that back and forward work.
 
-const VIEWS = ["overview", "clusters", "pairs", "pair"];
+const VIEWS = ["overview", "clusters", "pairs", "pair", "actions"];
 const viewOf = (name) => byId(`view-${name}`);
 
 function show(first) {
@@ -12,7 +12,7 @@ function show(first) {
   }
   const isPair = name === "pair" && data.pairs[entry] !== undefined;
   const isCluster = name === "cluster" && data.clusters.count[entry] !== undefined;
-  const view = isPair ? "pair" : isCluster ? "clusters" : ["clusters", "pairs"].includes(name) ? name
+  const view = isPair ? "pair" : isCluster ? "clusters" : ["clusters", "pairs", "actions"].includes(name) ? name
     : "overview";
   if (isPair) viewOf("pair").replaceChildren(...pairs.drawPair(entry).filter(Boolean));
   for (const each of VIEWS) viewOf(each).hidden = each !== view;
@@ -21,7 +21,7 @@ function show(first) {
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${viewOf(view).querySelector("h1").textContent} – neardup report`;
+  document.title = `${viewOf(view).querySelector("h1").textContent} – ${t("neardup report")}`;
   if (isCluster) clusters.open(entry);
   else if (!first) {
     scrollTo(0, 0);
@@ -36,5 +36,6 @@ addEventListener("keydown", (event) => {
   if (id) byId(id)?.click();
 });
 clusters.filter();
+actions.filter();
 pairs.start();
 show(true);

@@ -19,6 +19,7 @@ from neardup.index.contents import word_on
 from neardup.model import RawPage, Source, Verdict
 from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
+from neardup.report.languages import evidence_entries
 from neardup.report.marking import Marked, mark_texts
 from neardup.report.templates import shortened, visible
 from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
@@ -61,7 +62,7 @@ async def show_pair(
         "pair.html",
         pair=pair,
         method=visit.service.index.method.name,
-        evidence=_evidence(pair.verdict.evidence, visit.translate),
+        evidence=_evidence(pair.verdict.evidence, visit),
         done=done,
     )
 
@@ -83,11 +84,12 @@ def _pair(index: Index, a: str, b: str, with_all: bool) -> PairView:
     )
 
 
-def _evidence(evidence: Mapping[str, Any], translate: Callable[..., str]) -> list[tuple[str, str]]:
+def _evidence(evidence: Mapping[str, Any], visit: Visit) -> list[tuple[str, str]]:
     """Each entry as text, short ones first; without the reason, which the page shows above."""
+    translate = visit.translate
     entries = [
-        (visible(name.replace("_", " ")), shortened(_text(value, translate), LONGEST_EVIDENCE))
-        for name, value in evidence.items()
+        (visible(name), shortened(_text(value, translate), LONGEST_EVIDENCE))
+        for name, value in evidence_entries(evidence, visit.language).items()
         if name != "why"
     ]
     return sorted(entries, key=lambda entry: len(entry[1]) > 40)

@@ -16,10 +16,10 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
-from neardup.config import read_toml
+from neardup.report.languages import NAMES, WORDS, reason
 from neardup.report.templates import ASSETS, STYLES, environment, visible
 from neardup.service.problems import not_found
-from neardup.service.review.visits import NAMES, Visit, visit_of
+from neardup.service.review.visits import Visit, visit_of
 
 router = APIRouter()
 HERE = Path(__file__).parent / "static"
@@ -58,13 +58,18 @@ async def icon() -> Response:
     return Response(status_code=204, headers={"Cache-Control": FOR_EVER})
 
 
-WORDS = read_toml(Path(__file__).parent / "translations" / "en.toml")
 RELATIONS: dict[str, str] = WORDS["relations"]
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     text = _TEMPLATES.get_template(template).render(
-        visit=visit, t=visit.translate, languages=NAMES, style=STYLE, script=SCRIPT, **values
+        visit=visit,
+        t=visit.translate,
+        reason=lambda why: reason(why, visit.language),
+        languages=NAMES,
+        style=STYLE,
+        script=SCRIPT,
+        **values,
     )
     response = HTMLResponse(text, status)
     response.headers["Content-Language"] = visit.language

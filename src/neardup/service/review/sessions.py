@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import RedirectResponse, Response
 
+from neardup.report.languages import NAMES
 from neardup.service.review.rendering import render
 from neardup.service.review.visits import (
     FORM,
     LANGUAGE,
-    NAMES,
     AnyVisit,
     own_path,
     set_cookie,

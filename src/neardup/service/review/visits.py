@@ -1,33 +1,26 @@
 """A visit to a review page: its language, its rights, and the secret of its forms.
 
-The pages speak English and Chinese; translations are looked up by the English words.
+The pages speak English and Chinese (`report.languages`).
 """
 
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
+from neardup.report.languages import NAMES, Language, translator
 from neardup.service.problems import Problem
 from neardup.service.service import Service, service_of
 from neardup.service.tokens import SESSION, SESSION_SECONDS, Access
 
-Language = Literal["en", "zh"]
-NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
-CHINESE: dict[str, str] = json.loads(
-    (Path(__file__).parent / "translations" / "zh.json").read_text(encoding="utf-8")
-)
 FORM, LANGUAGE = "neardup_form", "neardup_language"
 MOST_FIELDS = 20
 
@@ -54,17 +47,6 @@ def _by_weight(accepted: str) -> list[str]:
         except ValueError:
             continue
     return [name for _, _, name in sorted(weighted)]
-
-
-@cache
-def translator(language: Language) -> Callable[..., str]:
-    """A function that translates English words and fills in values."""
-
-    def translate(words: str, **values: object) -> str:
-        found = CHINESE.get(words, words) if language == "zh" else words
-        return found.format(**values) if values else found
-
-    return translate
 
 
 class LoginNeededError(Exception):

@@ -1,0 +1,100 @@
+"""English and Chinese: the words of the report and the review pages, and the reasons of verdicts.
+
+Templates, scripts and methods are written in English; translations are looked up by the English
+words. What has no translation stays English.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from neardup.config import read_toml
+from neardup.errors import unknown
+
+Language = Literal["en", "zh"]
+NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
+HERE = Path(__file__).parent / "translations"
+CHINESE: dict[str, str] = json.loads((HERE / "zh.json").read_text(encoding="utf-8"))
+WORDS = read_toml(HERE / "en.toml")  # of relations, of verdicts as sentences, of events
+PLACE = re.compile(r"\{(\w+)\}")
+Translate = Callable[..., str]
+
+
+def check_language(name: str) -> Language:
+    """A language by its name; an error for an unknown one."""
+    for each in NAMES:
+        if name == each:
+            return each
+    raise unknown("language", name, list(NAMES))
+
+
+@cache
+def translator(language: Language) -> Translate:
+    """A function that translates English words and fills in values."""
+
+    def translate(words: str, **values: object) -> str:
+        found = CHINESE.get(words, words) if language == "zh" else words
+        return found.format(**values) if values else found
+
+    return translate
+
+
+def counted(translate: Translate, count: int, word: str) -> str:
+    """The count and the word that goes with it."""
+    shown = f"{count:,}"
+    return (
+        f"1 {word}"
+        if count == 1 and _is_english(translate)
+        else translate(f"{{count}} {word}s", count=shown)
+    )
+
+
+def _is_english(translate: Translate) -> bool:
+    return translate is translator("en")
+
+
+@cache
+def _reasons() -> list[tuple[re.Pattern[str], str]]:
+    """Patterns of English reasons, those with most words first, and what they are in Chinese."""
+    templates: dict[str, str] = read_toml(HERE / "zh_reasons.toml")
+    ordered = sorted(templates, key=lambda words: -len(PLACE.sub("", words)))
+    return [(re.compile(_pattern(words)), templates[words]) for words in ordered]
+
+
+def _pattern(template: str) -> str:
+    parts = PLACE.split(template)
+    return "".join(
+        f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)
+    )
+
+
+def reason(why: str, language: Language) -> str:
+    """The reason of a verdict in a language; in English where a part of it has no translation."""
+    if language == "en":
+        return why
+    parts = [_translated(part) for part in why.split("; ")]
+    return "；".join(part for part in parts if part) if all(parts) else why
+
+
+def _translated(part: str) -> str | None:
+    for pattern, chinese in _reasons():
+        if found := pattern.fullmatch(part):
+            values = {name: _translated(text) or text for name, text in found.groupdict().items()}
+            return chinese.format(**values)
+    return None
+
+
+def evidence_entries(evidence: Mapping[str, Any], language: Language) -> dict[str, Any]:
+    """The evidence for people: plain names in their language, the reason first."""
+    translate = translator(language)
+    entries = {"why": reason(str(evidence.get("why", "")), language)}
+    for name, value in evidence.items():
+        if name != "why":
+            plain = WORDS["evidence"].get(name, name.replace("_", " "))
+            entries[translate(plain)] = value
+    return entries
