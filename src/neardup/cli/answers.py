@@ -64,23 +64,27 @@ class Skips:
         return f"{self.by_reason.total():,} records skipped: {counts}"
 
 
-def records_of(inputs: Sequence[str], limits: Limits, skips: Skips) -> Iterator[RawPage | Skip]:
+def records_of(
+    inputs: Sequence[str], limits: Limits, skips: Skips, *, keep_original: bool = False
+) -> Iterator[RawPage | Skip]:
     """The pages of all inputs. Those on standard input come last, each as soon as it arrives.
 
     Skipped records are noted; those of standard input come in their place, because a program may
     wait for the answer to each of its lines.
     """
     files = [each for each in inputs if each != "-"]
-    records = read_records(files, limits) if files else iter(())
+    records = read_records(files, limits, keep_original=keep_original) if files else iter(())
     if "-" in inputs:
-        records = chain(records, _piped(limits))
+        records = chain(records, _piped(limits, keep_original))
     return _sifted(records, skips)
 
 
-def _piped(limits: Limits) -> Iterator[RawPage | Skip]:
+def _piped(limits: Limits, keep_original: bool) -> Iterator[RawPage | Skip]:
     """JSON lines from standard input, unbuffered, so that no line waits for the next."""
     with open(STANDARD_INPUT, "rb", buffering=0, closefd=False) as stream:
-        yield from read_lines("-", chunks(stream), limits, every_line=True)
+        yield from read_lines(
+            "-", chunks(stream), limits, keep_original=keep_original, every_line=True
+        )
 
 
 def _sifted(records: Iterable[RawPage | Skip], skips: Skips) -> Iterator[RawPage | Skip]:

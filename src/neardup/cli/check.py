@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
-from typing import Annotated
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +27,9 @@ from neardup.cli.options import (
     option,
 )
 
+if TYPE_CHECKING:
+    from neardup.model import RawPage, Skip
+
 
 def check(
     context: typer.Context,
@@ -32,6 +37,10 @@ def check(
     store: Annotated[str, option("check.store")],
     as_json: Annotated[bool, option("check.as_json")] = False,
     dry_run: Annotated[bool, option("check.dry_run")] = False,
+    write_kept: Annotated[Path | None, option("check.write_kept")] = None,
+    revisit: Annotated[bool, option("check.revisit")] = False,
+    revisit_near: Annotated[bool, option("check.revisit_near")] = False,
+    force: Annotated[bool, option("check.force")] = False,
     method: Annotated[str | None, option("check.method")] = None,
     preset: Preset = None,
     view: View = None,
@@ -63,25 +72,45 @@ def check(
         show_answers,
     )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
+    from neardup.cli.kept import kept_pages  # noqa: PLC0415
     from neardup.cli.store import parse_span  # noqa: PLC0415
-    from neardup.errors import InputError  # noqa: PLC0415
+    from neardup.errors import InputError, UsageError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()
-    records = records_of(inputs, limits_of(context.params), skips)
-    with Index.open(
-        store,
-        method,
-        read_assignments(set_ or []),
-        preset=preset,
-        view=view,
-        keep_text=False if no_text else None,
-        search_text=True if search_text else None,
-        keep=keep,
-        window=parse_span(window),
-        create=not dry_run,
-    ) as index:
+    writes = write_kept is not None
+    if (revisit or revisit_near) and not writes:
+        raise UsageError("revisit records are written to a file: use --write-kept new.warc.gz")
+    if writes and dry_run:
+        raise UsageError("--dry-run adds nothing, so it cannot tell which pages are kept")
+    limits = limits_of(context.params)
+    records: Iterable[RawPage | Skip] = records_of(inputs, limits, skips, keep_original=writes)
+    with (
+        Index.open(
+            store,
+            method,
+            read_assignments(set_ or []),
+            preset=preset,
+            view=view,
+            keep_text=False if no_text else None,
+            search_text=True if search_text else None,
+            keep=keep,
+            window=parse_span(window),
+            create=not dry_run,
+        ) as index,
+        ExitStack() as stack,
+    ):
+        kept = None
+        if write_kept is not None:
+            kept = stack.enter_context(
+                kept_pages(
+                    write_kept, inputs, index, revisit=revisit, near=revisit_near, force=force
+                )
+            )
+            records = kept.note(records)
         answers = answers_to(records, index, add=not dry_run, piped="-" in inputs, workers=workers)
+        if kept is not None:
+            answers = kept.follow(stack.enter_context(closing(answers)))
         with closing(answers):
             count = show_answers(answers, skips, sys.stdout, as_json=as_json)
     if not count and "-" not in inputs:

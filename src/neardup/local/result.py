@@ -79,12 +79,20 @@ def check_outputs(
     An input is never written; what exists is replaced only with `force`.
     """
     check_destination(out, force=force)
-    for path in filter(None, (out, write_kept)):
-        read = input_at(path, inputs)
-        if read is not None:
-            raise OutputError(f"{path} would replace the input {read}; name another place")
-    if write_kept is None:
-        return
+    _check_no_input(out, inputs)
+    if write_kept is not None:
+        check_kept(write_kept, inputs, force=force)
+
+
+def _check_no_input(path: Path, inputs: Sequence[str]) -> None:
+    read = input_at(path, inputs)
+    if read is not None:
+        raise OutputError(f"{path} would replace the input {read}; name another place")
+
+
+def check_kept(write_kept: Path, inputs: Sequence[str], *, force: bool) -> None:
+    """Check that the kept pages can be written to a file."""
+    _check_no_input(write_kept, inputs)
     check_name(write_kept)
     if write_kept.is_dir():
         raise OutputError(f"{write_kept} is a folder; --write-kept names a file")

@@ -9,9 +9,10 @@ up to `REVISIT_BYTES`), never with the pages.
 
 from __future__ import annotations
 
+from base64 import b32encode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from hashlib import blake2b
+from hashlib import blake2b, sha1
 from threading import Lock
 from uuid import NAMESPACE_URL, uuid5
 
@@ -125,16 +126,14 @@ NO_DATE = "1970-01-01T00:00:00Z"  # WARC requires a date; the clock's would diff
 _OF_REVISITS = ("warc-refers-to", "warc-profile", "warc-block-digest", "warc-truncated")
 
 
-def compose(fields: dict[str, str], block: bytes) -> bytes:
-    """A WARC record with these fields; its id is a function of them, so a rerun gives the same."""
+def compose(fields: dict[str, str], block: bytes, version: str = "1.0") -> bytes:
+    """A WARC record with these fields; an id that they lack is a function of them, so that a rerun
+    gives the same."""
     seed = "\n".join(f"{name}: {value}" for name, value in fields.items())
-    fields = {
-        **fields,
-        "WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, seed)}>",
-        "Content-Length": str(len(block)),
-    }
+    own = {"WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, seed)}>"}
+    fields = {**fields, **own, **fields, "Content-Length": str(len(block))}
     lines = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in fields.items() if value)
-    return f"WARC/1.0\r\n{lines}\r\n".encode("utf-8", "replace") + block + b"\r\n\r\n"
+    return f"WARC/{version}\r\n{lines}\r\n".encode("utf-8", "replace") + block + b"\r\n\r\n"
 
 
 def _one_line(value: str) -> str:
@@ -168,6 +167,72 @@ def repeated(revisit_head: bytes, record: Record) -> bytes:
             fields[_header_case(name)] = value
     fields["Content-Type"] = record.headers.get("content-type", "")
     return compose(fields, record.block)
+
+
+IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NEAR = "urn:neardup:revisit:near-duplicate"  # the payload is another one, and it is not kept
+_OF_CAPTURE = ("WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Concurrent-To")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A record as revisits refer to it."""
+
+    id: str
+    uri: str
+    date: str
+    digest: str  # of the payload, as the record declares it, or SHA-1
+
+
+def payload_of(record: bytes) -> tuple[bytes, bytes]:
+    """The head of the HTTP response in a record, with its empty line, and the payload.
+
+    Both are as stored: codings count, so that equal payloads are equal to every reader.
+    """
+    block = record.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")
+    response = parse_response(block)
+    if response is None:
+        return b"", block
+    return block[: len(block) - len(response.body)], response.body
+
+
+def reference_to(record: bytes) -> Reference:
+    """How revisits refer to a whole record."""
+    headers = parse_headers(record.partition(b"\r\n\r\n")[0])
+    return Reference(
+        headers.get("warc-record-id", ""),
+        target_of(headers),
+        headers.get("warc-date", ""),
+        headers.get("warc-payload-digest", "") or _sha1(payload_of(record)[1]),
+    )
+
+
+def compose_revisit(
+    record: bytes, to: Reference, profile: str, more: dict[str, str] | None = None
+) -> bytes:
+    """A `revisit` record in place of a whole one: its head and that of its HTTP response, and
+    where the payload is."""
+    own = parse_headers(record.partition(b"\r\n\r\n")[0])
+    head, payload = payload_of(record)
+    fields = {"WARC-Type": "revisit"}
+    fields |= {name: own.get(name.lower(), "") for name in _OF_CAPTURE}
+    fields |= {
+        "WARC-Payload-Digest": to.digest if profile == IDENTICAL else _sha1(payload),
+        "WARC-Block-Digest": _sha1(head),
+        "WARC-Profile": profile,
+        "WARC-Refers-To": to.id,
+        "WARC-Refers-To-Target-URI": to.uri,
+        "WARC-Refers-To-Date": to.date,
+        "WARC-Truncated": "length",
+        "Content-Type": own.get("content-type", ""),
+    }
+    if own.get("warc-record-id"):
+        fields["WARC-Record-ID"] = own["warc-record-id"]
+    return compose(fields | (more or {}), head, version="1.1")
+
+
+def _sha1(data: bytes) -> str:
+    return "sha1:" + b32encode(sha1(data, usedforsecurity=False).digest()).decode()
 
 
 def _header_case(name: str) -> str:
@@ -227,6 +292,9 @@ class WarcReader:
         url, date = target_of(record.headers), record.headers.get("warc-date", "")
         if len(url) > URL_LENGTH:
             return long_url(source, url)
+        if record.headers.get("warc-profile") == NEAR:
+            detail = "the content of this near-duplicate was not kept"
+            return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)
         if self.revisits.held > REVISIT_BYTES:
             detail = f"the revisits still open take more than {REVISIT_BYTES:,} bytes"
             return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)

@@ -333,14 +333,20 @@ class WarcWriter:
     def write(self, raw: RawPage, html_text: str | None = None) -> None:
         """Write a page; its bytes go out as they came, so the decoded text is not needed."""
         del html_text
-        record = raw.original.record if isinstance(raw.original, WarcBytes) else _record(raw)
+        self.write_record(warc_record(raw))
+
+    def write_record(self, record: bytes) -> None:
+        """Write a record that is composed already."""
         self._stream.write(self._packer.whole(record))
 
     def finish(self) -> None:
         """Nothing to do: every page is written at once."""
 
 
-def _record(raw: RawPage) -> bytes:
+def warc_record(raw: RawPage) -> bytes:
+    """The record of a page, as it was read if it was one."""
+    if isinstance(raw.original, WarcBytes):
+        return raw.original.record
     kind = "text/html" if raw.is_html else "text/plain"
     fields = {
         "WARC-Type": "resource" if raw.is_html else "conversion",
