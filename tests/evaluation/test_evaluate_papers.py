@@ -17,7 +17,11 @@ def test_the_experiments_have_the_papers_sizes_and_known_methods() -> None:
     sizes = {name: {trial.pages for trial in each.trials} for name, each in EXPERIMENTS.items()}
     assert sizes["edit-distance"] == {998}
     assert sizes["two-phase"] == {50, 45, 35}
-    assert sizes["news-clusters"] == {928_518 + 1_545}
+    assert sizes["news-clusters"] == {20_000, 928_518 + 1_545}
+    few, *_, many = EXPERIMENTS["news-clusters"].trials
+    assert few.reprints is not None
+    assert round(few.pages * few.reprints) == 1_545
+    assert round(many.pages * EXPERIMENTS["news-clusters"].reprints) == 1_545
     assert sizes["word-table"] == {100}
     assert sizes["feature-code"] == {100, 500, 1000, 1500, 2000, 3000, 4000, 5000}
     inputs = [trial.input for trial in EXPERIMENTS["edit-distance"].trials]

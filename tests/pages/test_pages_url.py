@@ -83,6 +83,7 @@ def test_host(url: str, expected: str) -> None:
         ("localhost", "localhost"),
         ("a.b.news.co.uk", "news.co.uk"),
         ("news.sina.com.cn", "sina.com.cn"),
+        ("www.one.cn.example", "one.cn.example"),
         ("www.beijing.gov.cn", "beijing.gov.cn"),
         ("a.b.edu.cn", "b.edu.cn"),
         ("www.x.bj.cn", "x.bj.cn"),

@@ -38,6 +38,7 @@ class Trial:
     texts: bool = False
     template_stops: bool = True  # full stops in template text
     seed: int = 0  # gives each trial its own pages
+    reprints: float | None = None  # share of them, where it is not the experiment's
     repeats: int = 1  # of a small trial, with other pages each: the figures are their means
 
     @property
@@ -157,7 +158,7 @@ def _run(
                 seed + trial.seed + REPEAT_SEEDS * number,
                 language=experiment.language,
                 length=experiment.length,
-                reprints=experiment.reprints,
+                reprints=experiment.reprints if trial.reprints is None else trial.reprints,
                 copies=experiment.copies,
                 lookalikes=experiment.lookalikes,
                 pages_per_host=experiment.pages_per_host,
