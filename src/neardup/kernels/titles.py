@@ -11,6 +11,7 @@ from neardup.kernels.jit import Bytes, Numbers, kernel
 SHORT = 4  # bytes: such a title says nothing
 LONG = 64  # bytes that are looked for; more would make the worst case slower, not surer
 SPACE, DASH, UNDERSCORE, BAR, CASE = 32, 45, 95, 124, 32
+NOT_ASCII = 0x80
 TWO_BYTES, MIDDLE_DOT, LEFT_QUOTE, RIGHT_QUOTE = 0xC2, 0xB7, 0xAB, 0xBB  # · « » in UTF-8
 THREE_BYTES, PUNCTUATION, EN_DASH, EM_DASH = 0xE2, 0x80, 0x93, 0x94
 
@@ -19,26 +20,32 @@ THREE_BYTES, PUNCTUATION, EN_DASH, EM_DASH = 0xE2, 0x80, 0x93, 0x94
 def titles_in_texts(
     titles: Bytes, title_offsets: Numbers, texts: Bytes, text_offsets: Numbers
 ) -> NDArray[np.bool_]:
-    """Whether each text has its title, or rather the longest part of it: the others may be names of
-    the site. The letters of ASCII are equal in both cases; of a long part its beginning counts; and
-    a part of less than `SHORT` bytes counts as found.
+    """Whether each text has its title, or rather its first or longest part: the others may be names
+    of the site. The letters of ASCII are equal in both cases; of a long part its beginning
+    counts; and a title without a part of `SHORT` bytes counts as found.
     """
     stands = np.ones(len(title_offsets) - 1, np.bool_)
     for page in range(len(stands)):
-        start, end = longest_part(titles, title_offsets[page], title_offsets[page + 1])
-        if end - start >= SHORT:
-            part = titles[start : min(end, start + LONG)]
-            stands[page] = _stands_in(part, texts[text_offsets[page] : text_offsets[page + 1]])
+        begin, end = title_offsets[page], title_offsets[page + 1]
+        start, stop, first_stop = _parts(titles, begin, end)
+        if stop - start >= SHORT:
+            text = texts[text_offsets[page] : text_offsets[page + 1]]
+            stands[page] = _stands_in(titles[start : min(stop, start + LONG)], text) or (
+                first_stop - begin >= SHORT
+                and _stands_in(titles[begin : min(first_stop, begin + LONG)], text)
+            )
     return stands
 
 
 @kernel
-def longest_part(title: Bytes, begin: int, end: int) -> tuple[int, int]:
-    """Where the longest part of the title at title[begin:end] starts and ends, the first of equals.
+def _parts(title: Bytes, begin: int, end: int) -> tuple[int, int, int]:
+    """Where the longest part of the title at title[begin:end] starts and ends, the first of equals,
+    and where the first part ends.
 
-    Parts end at bars, underscores, middle dots, angle quotes, long dashes and spaced hyphens.
+    Parts end at bars, underscores, middle dots, angle quotes, long dashes, spaced hyphens, and
+    hyphens beside a character beyond ASCII (标题-站点).
     """
-    best_start, best_end, start, at = begin, begin, begin, begin
+    best_start, best_end, first_end, start, at = begin, begin, -1, begin, begin
     while at <= end:
         seam = 1 if at == end else _seam(title, begin, at, end)
         if seam:
@@ -49,9 +56,11 @@ def longest_part(title: Bytes, begin: int, end: int) -> tuple[int, int]:
                 last -= 1
             if last - first > best_end - best_start:
                 best_start, best_end = first, last
+            if first_end < 0:
+                first_end = last
             start = at + seam
         at += max(seam, 1)
-    return best_start, best_end
+    return best_start, best_end, first_end
 
 
 @kernel
@@ -61,7 +70,8 @@ def _seam(title: Bytes, begin: int, at: int, end: int) -> int:
     if byte == BAR or byte == UNDERSCORE:
         return 1
     if byte == DASH and begin < at < end - 1:
-        return 1 if title[at - 1] == SPACE and title[at + 1] == SPACE else 0
+        before, after = title[at - 1], title[at + 1]
+        return 1 if (before == SPACE and after == SPACE) or max(before, after) >= NOT_ASCII else 0
     if byte == TWO_BYTES and at + 1 < end:
         second = title[at + 1]
         return 2 if second == MIDDLE_DOT or second == LEFT_QUOTE or second == RIGHT_QUOTE else 0
