@@ -2,6 +2,7 @@
 # make test        lint, types, layers and all tests
 # make test-quick  the tests that need no browser, Spark, PostgreSQL, service or labelled set
 # make lint        only the static checks
+# make wheel       build a wheel with kernels compiled for this platform, into dist/
 # make kernels     compile the kernels, as far as they have changed
 # make docs        build the documentation as a site, into site/
 # make trace       the source files and functions that a run on the bundled pages goes through
@@ -14,13 +15,15 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
+WHEEL_KERNELS := build/kernels
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
-.PHONY: demo test test-quick lint kernels docs trace bench results torture lock audit venv browser java clean
+.PHONY: demo test test-quick lint wheel kernels docs trace bench results torture lock audit venv browser java clean
 
-demo: venv
+demo: $(CORE)
 	$(BIN)/neardup demo
 
 test: lint browser java kernels
@@ -37,7 +40,12 @@ lint: venv
 
 # Before the test workers start: each would compile the same kernels, and wait for the other.
 kernels: venv
-	@$(BIN)/python -m neardup.cli.warm_up
+	@$(BIN)/neardup warm-up
+
+# For the oldest supported processor, not the builder's own (src/neardup/kernels/compiled.py).
+wheel: $(CORE)
+	NUMBA_CACHE_DIR=$(WHEEL_KERNELS) $(BIN)/neardup warm-up --portable
+	NEARDUP_KERNELS=$(WHEEL_KERNELS) $(BIN)/python -m hatchling build -t wheel
 
 docs: venv
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -60,10 +68,17 @@ torture: kernels
 
 venv: $(READY)
 
-$(READY): requirements.lock pyproject.toml
+# What neardup itself needs: enough for the demo and the wheel. The interpreter compiles what it
+# imports, so pip need not compile everything.
+$(CORE): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-compile --require-hashes -r requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
+	touch $(CORE)
+
+# And what the tests need.
+$(READY): $(CORE) requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
 	touch $(READY)
 
 # The report is tested in a real browser: Debian's Chromium, installed where that is allowed.
@@ -87,14 +102,15 @@ java:
 	  fi; }
 
 lock: venv
-	$(COMPILE) --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements.lock pyproject.toml
+	$(COMPILE) --group build --output-file requirements.lock pyproject.toml
+	$(COMPILE) --constraint requirements.lock --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --group bench --output-file requirements-bench.lock pyproject.toml
 	$(COMPILE) --extra postgres --extra service --group build --output-file requirements-service.lock pyproject.toml
 
 audit: venv
-	for lock in requirements.lock requirements-bench.lock requirements-service.lock; do \
+	for lock in requirements.lock requirements-dev.lock requirements-bench.lock requirements-service.lock; do \
 	  $(BIN)/uv tool run pip-audit --disable-pip --require-hashes -r $$lock || exit 1; \
 	done
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -26,6 +26,7 @@ from neardup.cli.options import (
     limits_of,
     option,
 )
+from neardup.cli.warm_up import prepare_run
 
 if TYPE_CHECKING:
     from neardup.model import RawPage, Skip
@@ -65,6 +66,7 @@ def check(
     content changes nothing; with other content it replaces the earlier version. A page is in the
     store once its answer is printed. Pages on standard input are answered as they arrive.
     """
+    prepare_run(method or "own-text")
     from neardup.cli.answers import (  # noqa: PLC0415
         Skips,
         answers_to,

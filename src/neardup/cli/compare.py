@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neardup.cli.options import AsJson, Assignments, Threshold, View, argument, option
+from neardup.cli.warm_up import prepare_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Print the relation of page A to page B, and the evidence for it."""
+    prepare_run(method)
     from neardup.api import judge_parsed, one_page  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import UsageError  # noqa: PLC0415

@@ -28,7 +28,9 @@ from neardup.cli.options import (
     limits_of,
     option,
 )
+from neardup.cli.warm_up import prepare_run
 from neardup.errors import UsageError, did_you_mean, unknown
+from neardup.pages.inputs import find_files
 
 if TYPE_CHECKING:
     from neardup.local.result import Result
@@ -105,6 +107,11 @@ def dedup(
             raise UsageError(f"--{name} needs --engine {'spark' if local else 'local'}")
     if not local and (write_kept is not None or resume or dry_run):
         raise UsageError("--write-kept, --resume and --dry-run need --engine local")
+
+    # Before all that is slow to load: what has to be compiled is said in the first second.
+    if local:
+        find_files(inputs)
+        prepare_run(settings["method"])
 
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.progress import shown_progress  # noqa: PLC0415
@@ -255,6 +262,7 @@ def demo(
     language: Annotated[str, option("demo.language")] = "en",
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
+    prepare_run("own-text")
     from neardup.api import dedup  # noqa: PLC0415
     from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
     from neardup.cli.progress import shown_progress  # noqa: PLC0415

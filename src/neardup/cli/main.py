@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from neardup.cli import check, compare, dedup, evaluate, serve, store
+from neardup.cli import check, compare, dedup, evaluate, serve, store, warm_up
 from neardup.cli.messages import with_messages
 from neardup.cli.options import example_of
 from neardup.errors import NeardupError
@@ -56,8 +56,10 @@ for command in (
     evaluate.evaluate,
     evaluate.tune,
     evaluate.synth,
+    warm_up.warm_up,
 ):
-    app.command(command.__name__, epilog=example_of(command.__name__))(with_messages(command))
+    name = command.__name__.replace("_", "-")
+    app.command(name, epilog=example_of(name))(with_messages(command))
 
 
 def run() -> None:

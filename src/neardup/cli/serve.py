@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from neardup.cli.options import Assignments, option
+from neardup.cli.warm_up import prepare_run
 
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
@@ -83,6 +84,7 @@ def serve(
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
     _check(settings, workers, method, read_assignments(set_ or []), asked)
+    prepare_run(method or "own-text")
     _run(settings, workers, proxies, log_level)
 
 

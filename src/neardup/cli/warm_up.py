@@ -1,58 +1,205 @@
-"""Compile every kernel before it is needed: `python -m neardup.cli.warm_up`.
+"""Compiles kernels before they are needed, in processes on all cores: `neardup warm-up`.
 
-Numba compiles a kernel for the types of its first call. So each method decides on a few of the
-bundled pages, the way a run and an index would. The compiled code stays on disk (`kernels/jit.py`).
+Numba compiles a kernel for the types of its first call. So the kernels are compiled by doing what
+needs them, on a few of the bundled pages. This work is in parts that need different kernels:
+parsing pages (nearly half of the time of a first run), and each method on texts. A command waits
+for its parts before it starts; whatever they have missed is compiled when it is called first.
 """
 
 from __future__ import annotations
 
+import os
+import platform
+import queue
+import re
+import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from neardup.api import dedup, html_page
-from neardup.cli.dedup import DEMO_PAGES
-from neardup.index import Index
-from neardup.kernels.jit import when_compiling
-from neardup.methods.registry import BUILT_IN
-from neardup.model import RawPage
-from neardup.pages import Limits, read_records
+from neardup.cli import messages
+from neardup.cli.options import METHODS, option
+from neardup.errors import UsageError
+from neardup.kernels.compiled import baseline, is_ready, note_ready
 
-PAGES = 12
+if TYPE_CHECKING:
+    from neardup.model import RawPage
+
+SAMPLE = 12  # pages
+LINE_EVERY = 5.0  # seconds between lines of progress
+DONE = "done"  # what a process prints after a part; other lines are names of kernels
 # What few pages have: a shadow root with a slot, and a word that mixes scripts.
 RARE = "<x-y><template shadowrootmode=open><slot></slot></template>раge</x-y>"
 
 
-def compile_kernels(notify: Callable[[str], None]) -> None:
-    """Compile what is not compiled yet, calling `notify` with the name of each such kernel."""
-    when_compiling(notify)
+def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> None:
+    """Compile all kernels now, on all cores, instead of when they are first needed.
+
+    For images, and before measuring. Compiled kernels stay on disk: in NUMBA_CACHE_DIR if that is
+    set, beside the installed package, in the user's cache, or in a temporary directory, whichever
+    can be written. A wheel of `make wheel` has them already.
+    """
+    started = time.monotonic()
+    if portable:
+        oldest = baseline()
+        if oldest is None:
+            raise UsageError(f"there are no portable kernels for {platform.machine()}")
+        os.environ |= {"NUMBA_CPU_NAME": oldest.cpu, "NUMBA_CPU_FEATURES": ""}
+    compiled = prepare("pages", *METHODS)
+    compiled += prepare(*(f"run-{name}" for name in METHODS))
+    if not messages.quiet:
+        seconds = time.monotonic() - started
+        print(f"neardup: kernels ready: {compiled} compiled in {seconds:.0f} s", file=sys.stderr)
+
+
+def prepare_run(method: str) -> None:
+    """Compile what a run with a method needs, as `prepare` does."""
+    prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+
+
+def prepare(*parts: str) -> int:
+    """Compile the kernels of these parts, unless they are there; how many kernels there were.
+
+    Says so on standard error at once and then every few seconds, unless -q was given.
+    """
+    missing = [part for part in parts if not is_ready(part)]
+    if not missing:
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    compiling = _Compiling(missing, min(len(missing), cores or 1))
+    with compiling:
+        compiling.wait()
+    return len(compiling.kernels)
+
+
+class _Compiling:
+    """Processes that compile parts, one after another, until there are no more."""
+
+    def __init__(self, parts: list[str], count: int) -> None:
+        self.kernels: list[str] = []
+        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+        for part in parts:
+            self._waiting.put(part)
+        self._started = time.monotonic()
+        _say(f"compiling kernels for this machine in {count} processes; this happens once")
+        command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
+        self._processes = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(count)
+        ]
+        self._threads = [
+            threading.Thread(target=self._lead, args=(process,), daemon=True)
+            for process in self._processes
+        ]
+
+    def __enter__(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()  # those that are still there: after Ctrl-C
+        for thread, process in zip(self._threads, self._processes, strict=True):
+            thread.join()
+            with process:
+                """Closes its pipes and waits for its end."""
+
+    def wait(self) -> None:
+        said = self._started
+        while any(thread.is_alive() for thread in self._threads):
+            time.sleep(0.1)
+            if time.monotonic() - said >= LINE_EVERY:
+                said = time.monotonic()
+                _say(f"compiled {len(self.kernels)} kernels, {said - self._started:.0f} s")
+
+    def _lead(self, process: subprocess.Popen[str]) -> None:
+        """Give a process one part after another. One that fails is left to the command itself,
+        which compiles as it goes and meets the error."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while True:
+            try:
+                part = self._waiting.get_nowait()
+                process.stdin.write(f"{part}\n")
+                process.stdin.flush()
+            except (queue.Empty, BrokenPipeError):
+                break
+            for line in process.stdout:
+                if line.strip() == DONE:
+                    note_ready(part)
+                    break
+                self.kernels.append(line.strip())
+        process.stdin.close()  # so that it ends
+
+
+def _say(message: str) -> None:
+    if not messages.quiet:
+        print(f"neardup: {message}", file=sys.stderr, flush=True)
+
+
+# In the processes
+
+
+def compile_parts(parts: Iterable[str], say: Callable[[str], None]) -> None:
+    """Compile one part after another, saying the name of each kernel, and `DONE` after each."""
+    from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - loads numba
+
+    when_compiling(say)
+    for part in parts:
+        name = part.removeprefix("run-")
+        if part == "pages":
+            _parse_pages()
+        elif part == name:
+            _find_in_texts(name)
+        else:
+            _run(name)
+        say(DONE)
+
+
+def _parse_pages() -> None:
+    from neardup.api import html_page  # noqa: PLC0415
+    from neardup.pages.raw import raw_batch  # noqa: PLC0415
+    from neardup.text.parse import parse  # noqa: PLC0415
+
+    parse(raw_batch([*_sample(), html_page(RARE, id="rare")]))
+
+
+def _find_in_texts(method: str) -> None:
+    """The method on texts with several lines, of several sites: needs no kernel of parsing."""
+    from neardup.api import find_duplicates  # noqa: PLC0415
+
+    pages = _sample()
+    texts = [re.sub(r"\s*(<[^>]*>\s*)+", "\n", page.body.decode(errors="ignore")) for page in pages]
+    found = find_duplicates(texts, urls=[page.url for page in pages], method=method)
+    found.pairs_with_evidence()
+
+
+def _run(method: str) -> None:
+    """Whole runs over pages, with a result folder and with an index."""
+    from neardup.api import dedup  # noqa: PLC0415
+    from neardup.cli.dedup import DEMO_PAGES  # noqa: PLC0415
+    from neardup.index import Index  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory() as folder:
-        records = read_records([str(DEMO_PAGES)], Limits())
-        pages = list(islice((each for each in records if isinstance(each, RawPage)), PAGES))
-        pages.append(html_page(RARE, id="rare"))
-        for method in BUILT_IN:
-            dedup(str(DEMO_PAGES), Path(folder, method), method=method)
-            with Index.open("memory://", method) as index:
-                index.add_many(pages)
-                index.query(pages[0])
+        dedup(str(DEMO_PAGES), Path(folder, "result"), method=method)
+    with Index.open("memory://", method) as index:
+        index.add_many(_sample())
+        index.query(_sample()[0])
 
 
-def main() -> None:
-    """Compile the kernels and say so on standard error."""
-    started, compiled = time.monotonic(), set[str]()
+def _sample() -> list[RawPage]:
+    from neardup.cli.dedup import DEMO_PAGES  # noqa: PLC0415
+    from neardup.model import RawPage  # noqa: PLC0415
+    from neardup.pages import read_records  # noqa: PLC0415
 
-    def count(name: str) -> None:
-        if not compiled:
-            print("compiling the kernels: a minute or two, once", file=sys.stderr, flush=True)
-        compiled.add(name)
-
-    compile_kernels(count)
-    seconds = time.monotonic() - started
-    print(f"kernels ready: {len(compiled)} compiled, {seconds:.0f} s", file=sys.stderr)
+    records = read_records([str(DEMO_PAGES)])
+    return list(islice((each for each in records if isinstance(each, RawPage)), SAMPLE))
 
 
 if __name__ == "__main__":
-    main()
+    compile_parts((line.strip() for line in sys.stdin), lambda text: print(text, flush=True))

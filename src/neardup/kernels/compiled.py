@@ -1,0 +1,174 @@
+"""Where compiled kernels are kept, and which of those that come with a wheel fit this machine.
+
+A compiled kernel lies in a folder that is known by the content of its sources:
+
+    shipped/<module>-<digest>/    in a wheel of `make wheel`, for the oldest supported processor
+    <writable>/<module>-<digest>/ compiled on this machine, for its own processor
+
+Numba itself looks only at a kernel's own file to see whether it has changed, but compiles what it
+calls into it: after an edit or an upgrade it would go on with the old code of the others. And its
+folders are known by the path of the sources, so that a copy elsewhere compiles again.
+
+Nothing here loads numba, so that a command can say at once that it has to compile.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SHIPPED = HERE / "shipped"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The oldest processor that shipped kernels run on, and what a machine must have for them."""
+
+    cpu: str  # as LLVM calls it
+    features: frozenset[str]
+
+
+# All x86 processors since Haswell (2013) and Excavator (2015); all of 64-bit Arm. Kernels for the
+# machine's own processor are no faster (docs/benchmarks.md).
+BASELINES = {
+    "x86_64": Baseline(
+        "x86-64-v3",
+        frozenset("avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse4.2 ssse3".split()),
+    ),
+    "aarch64": Baseline("generic", frozenset(["neon"])),
+}
+
+
+def baseline() -> Baseline | None:
+    """The baseline of machines like this one, if there is any."""
+    return BASELINES.get(
+        {"AMD64": "x86_64", "arm64": "aarch64"}.get(machine := platform.machine(), machine)
+    )
+
+
+@cache
+def shipped_fit() -> bool:
+    """Whether there are shipped kernels that this machine can run.
+
+    Who names a processor in numba's environment variables gets kernels for that processor.
+    """
+    oldest = baseline()
+    if oldest is None or not SHIPPED.is_dir():
+        return False
+    if os.environ.get("NUMBA_CPU_NAME") or os.environ.get("NUMBA_CPU_FEATURES"):
+        return False
+    return oldest.features <= _features()
+
+
+@cache
+def _features() -> frozenset[str]:
+    """What this machine's processor can do, as LLVM calls it."""
+    import llvmlite.binding as llvm  # noqa: PLC0415 - `neardup --help` does without
+
+    return frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
+
+
+@cache
+def folder_name(source: Path) -> str:
+    """The folder of a module's kernels: its name, and a digest of all that goes into them."""
+    digest = hashlib.sha256(source.read_bytes())
+    for imported in sorted(_imported(source)):
+        digest.update(imported.read_bytes())
+    return f"{source.stem}-{digest.hexdigest()[:16]}"
+
+
+@cache
+def _imported(source: Path) -> frozenset[Path]:
+    """The modules of kernels that `source` imports, directly or through others.
+
+    This module is none: it says where kernels lie, not what is in them.
+    """
+    lines = re.findall(
+        r"^from neardup\.kernels(?:\.(\w+) import|( import .*))", source.read_text(), re.M
+    )
+    names = [name for module, several in lines for name in (module, *re.findall(r"\w+", several))]
+    modules = [HERE / f"{name}.py" for name in names if (HERE / f"{name}.py").exists()]
+    modules = [module for module in modules if module != Path(__file__)]
+    return frozenset(modules).union(*map(_imported, modules))
+
+
+@cache
+def writable() -> Path:
+    """Where kernels compiled here are kept: as the user says, beside the sources, in the user's
+    cache, or, if none of these can be written, in a temporary folder."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    places = [HERE / "__pycache__" / "compiled"]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    if Path(home).is_absolute():  # a user without a home has none
+        places.append(Path(home, "neardup"))
+    return next(filter(_can_be_written, places), None) or _temporary()
+
+
+def _can_be_written(folder: Path) -> bool:
+    there = next(above for above in (folder, *folder.parents) if above.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def _temporary() -> Path:
+    """The user's folder among the temporary ones, or one for this process if another user has
+    made it: what lies there is run."""
+    if hasattr(os, "getuid"):
+        folder = Path(tempfile.gettempdir(), f"neardup-{os.getuid()}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if found.st_uid == os.getuid() and found.st_mode & 0o170077 == 0o040000:
+            return folder
+    folder = Path(tempfile.mkdtemp(prefix="neardup-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+# Parts of all kernels that are known to be compiled
+
+
+def is_ready(part: str) -> bool:
+    """Whether the kernels of a part (`cli.warm_up`) are compiled: here, or shipped."""
+    oldest = baseline()
+    if oldest is not None and shipped_fit() and (SHIPPED / _mark(part, oldest.cpu, "")).exists():
+        return True
+    return (writable() / _mark(part, *_processor())).exists()
+
+
+def note_ready(part: str) -> None:
+    """Remember that the kernels of a part are compiled."""
+    writable().mkdir(parents=True, exist_ok=True)
+    (writable() / _mark(part, *_processor())).touch()
+
+
+def _processor() -> tuple[str, str]:
+    """The name and the features of the processor that numba compiles for."""
+    import llvmlite.binding as llvm  # noqa: PLC0415 - `neardup --help` does without
+
+    name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    chosen = os.environ.get("NUMBA_CPU_FEATURES")
+    return name, " ".join(sorted(_features())) if chosen is None else chosen
+
+
+def _mark(part: str, cpu: str, features: str) -> str:
+    parts = (sys.implementation.cache_tag, version("numba"), platform.machine(), cpu, features)
+    return f"ready-{part}-{hashlib.sha256(repr((parts, _all_sources())).encode()).hexdigest()[:16]}"
+
+
+@cache
+def _all_sources() -> str:
+    """A digest of every kernel's source."""
+    sources = (source for source in HERE.glob("*.py") if source != Path(__file__))
+    names = sorted(map(folder_name, sources))
+    return hashlib.sha256(repr(names).encode()).hexdigest()

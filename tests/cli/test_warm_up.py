@@ -1,0 +1,109 @@
+"""Kernels are compiled before a command starts, in processes, and only once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from neardup.cli import messages, warm_up
+from neardup.cli.options import METHODS
+from neardup.errors import UsageError
+
+# Stands for a process that compiles: the same words, without the work.
+FAKE = """
+import sys
+for line in sys.stdin:
+    if line.strip() == "broken":
+        raise SystemExit("failed")
+    print("first_kernel\\nsecond_kernel\\ndone", flush=True)
+"""
+
+
+@pytest.fixture
+def ready(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The parts that are compiled; processes are replaced by fakes."""
+    parts: set[str] = set()
+    popen = subprocess.Popen
+
+    def start(command: list[str], **options: object) -> subprocess.Popen[str]:
+        assert command == [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
+        return popen([sys.executable, "-c", FAKE], **options)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr("subprocess.Popen", start)
+    monkeypatch.setattr(warm_up, "is_ready", parts.__contains__)
+    monkeypatch.setattr(warm_up, "note_ready", parts.add)
+    return parts
+
+
+def test_parts_are_compiled_once_and_told_at_once(
+    ready: set[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert warm_up.prepare("pages", "own-text") == 4
+    assert ready == {"pages", "own-text"}
+    assert "compiling kernels for this machine" in capfd.readouterr().err
+    assert warm_up.prepare("pages", "own-text") == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_quiet_says_nothing(
+    ready: set[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(messages, "quiet", True)
+    warm_up.prepare("pages")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_part_that_fails_is_left_to_the_command(ready: set[str]) -> None:
+    warm_up.prepare("broken", "pages", "own-text")
+    assert "broken" not in ready
+    assert "pages" in ready or "own-text" in ready or len(os.sched_getaffinity(0)) == 1
+
+
+def test_a_run_needs_pages_and_its_method(ready: set[str]) -> None:
+    warm_up.prepare_run("exact")
+    assert ready == {"pages", "exact"}
+    warm_up.prepare_run("my_module:MyMethod")
+    assert ready == {"pages", "exact"}
+    warm_up.prepare_run("all")
+    assert ready == {"pages", *METHODS}
+
+
+def test_warm_up_compiles_everything(ready: set[str], capfd: pytest.CaptureFixture[str]) -> None:
+    warm_up.warm_up()
+    assert ready == {"pages", *METHODS, *(f"run-{name}" for name in METHODS)}
+    assert "kernels ready: 54 compiled" in capfd.readouterr().err
+
+
+def test_portable_kernels_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "pdp11")
+    with pytest.raises(UsageError, match="no portable kernels for pdp11"):
+        warm_up.warm_up(portable=True)
+
+
+@pytest.mark.slow
+def test_a_first_run_says_at_once_that_it_compiles(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "neardup", "demo", "--out", str(tmp_path / "out")]
+    started = time.monotonic()
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    waited = time.monotonic() - started
+    process.terminate()
+    process.stderr.read()
+    process.wait()
+    process.stderr.close()
+    assert "compiling kernels for this machine" in first
+    assert waited < 10  # a second on an idle machine; loading numba and Arrow takes longer
+
+
+@pytest.mark.slow
+def test_parts_do_what_needs_their_kernels(tmp_path: Path) -> None:
+    said: list[str] = []
+    warm_up.compile_parts(["pages", "exact", "run-exact"], said.append)
+    assert said.count(warm_up.DONE) == 3
