@@ -19,6 +19,7 @@ BENCHMARKS = [
     "whole_run",
     "clusters_from_text",
     "growth",
+    "memory",
     "kill_and_resume",
     "edit_distance",
     "simhash",

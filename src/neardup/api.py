@@ -16,6 +16,7 @@ from neardup.arrays import FeatureRows
 from neardup.errors import InputError, UsageError
 from neardup.local import result as output
 from neardup.local.corpus import Corpus
+from neardup.local.estimate import allowed_memory
 from neardup.local.features import survey_batch
 from neardup.local.memory import Duplicates, Rows, find_in_memory
 from neardup.local.outcome import describe_run, measured, settings_of, summarise, write_result
@@ -58,7 +59,7 @@ def dedup(
     language: Language = "en",
     write_kept: str | Path | None = None,
     against: str | Path | None = None,
-    memory: int = DEFAULT_MEMORY,
+    memory: int | None = None,
     workers: int | None = None,
     resume: bool = False,
     force: bool = False,
@@ -76,7 +77,8 @@ def dedup(
     "meta.link"}. With the `format` csv or xlsx the result also has a list of actions for the owner
     of a site, and redirects; `language` is that of the report (en, zh). `against` names the result
     of an earlier run: the new pages are clustered with its pages, which are not read again, and its
-    clusters keep their names. `memory` is in bytes. What exists at `out` and `write_kept` is
+    clusters keep their names. `memory` is in bytes [4 GB, or what the workers and the largest pages
+    need if that is more]; less than they need is an error. What exists at `out` and `write_kept` is
     replaced only with `force`, an input never. When this fails (on a full disk, say), is killed or
     interrupted, the same call with `resume` continues where it stopped; only a wrong request or
     wrong inputs leave nothing behind.
@@ -92,6 +94,7 @@ def dedup(
     keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
     write_kept = None if write_kept is None else Path(write_kept)
     output.check_outputs(out, write_kept, inputs, force=force)
+    memory = allowed_memory(memory, workers, limits)
     rereadable = "-" not in inputs
     if not rereadable and (resume or write_kept is not None):
         raise UsageError("standard input comes once: --resume and --write-kept need files")

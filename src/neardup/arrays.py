@@ -265,6 +265,16 @@ class FeatureRows:
         """A batch is not needed for now; for rows that hold mapped memory."""
 
     @cached_property
+    def row_bytes(self) -> Numbers:
+        """The bytes of each row's lists of numbers, which are nearly all of its bytes."""
+        total = np.zeros(len(self), np.int64)
+        for name, sizes in self._sizes.items():
+            total += sizes.astype(np.int64) * (
+                self.schema.field(name).type.value_type.bit_width // 8
+            )
+        return total
+
+    @cached_property
     def _sizes(self) -> dict[str, NDArray[np.int32]]:
         """The length of each list of numbers, by row number."""
         sizes = {name: np.empty(len(self), np.int32) for name in self.number_lists}

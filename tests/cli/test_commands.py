@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -368,6 +369,8 @@ def test_dedup_against_an_earlier_result(
         first,
         "--memory",
         "1GB",
+        "--workers",
+        "1",
         *EXACT,
     )
     assert code == 0
@@ -386,6 +389,26 @@ def test_a_dry_run_tells_what_is_needed_and_writes_nothing(
     assert "about 7 pages" in told
     assert "of memory" in told
     assert not out.exists()
-    arguments = ["dedup", pages, "--out", out, "--dry-run", "--memory", "1MB"]
-    _, _, told = neardup(capsys, monkeypatch, *arguments)
-    assert "more than --memory allows" in told
+
+
+@pytest.mark.parametrize("dry_run", [["--dry-run"], []])
+def test_too_little_memory_is_refused_with_the_least_that_would_do(
+    dry_run: list[str],
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments = ["dedup", pages, "--out", tmp_path / "out", "--workers", "2", *dry_run, *EXACT]
+    code, _, told = neardup(capsys, monkeypatch, *arguments, "--memory", "10MB")
+    assert code == 2
+    assert "2 workers and pages of up to 20 MB" in told
+    least = re.search(r"at least (\d+)MB", told)
+    assert least is not None
+    assert 10 < int(least[1]) < 1_500
+    code, _, told = neardup(capsys, monkeypatch, *arguments, "--memory", f"{least[1]}MB")
+    assert code == 0
+    # Larger pages need more, and so do more workers.
+    for more in (["--max-page-size", "50MB"], ["--workers", "3"]):
+        code, _, _ = neardup(capsys, monkeypatch, *arguments, *more, "--memory", f"{least[1]}MB")
+        assert code == 2

@@ -45,7 +45,7 @@ DEFAULTS: Mapping[str, object] = {
     "format": "jsonl",
     "language": "en",
     "workers": None,
-    "memory": "4GB",
+    "memory": None,
     "max_page_size": "20MB",
     "threshold": None,
     "base_url": None,
@@ -53,7 +53,7 @@ DEFAULTS: Mapping[str, object] = {
     "master": None,
     "partitions": None,
 }
-KINDS = {"workers": int, "partitions": int, "threshold": float}  # where the default tells none
+KINDS = {"workers": int, "partitions": int, "threshold": float}  # others without a default: str
 # Settings that only one engine has.
 ONLY_LOCAL = ("format", "language", "workers", "memory")
 ONLY_SPARK = ("master", "partitions")
@@ -123,9 +123,11 @@ def dedup(
         del settings[name]
     if local:
         from neardup.api import dedup as run  # noqa: PLC0415
+        from neardup.local.estimate import allowed_memory  # noqa: PLC0415
         from neardup.local.result import check_outputs  # noqa: PLC0415
 
-        settings["memory"] = parse_size(settings["memory"])
+        chosen = None if settings["memory"] is None else parse_size(settings["memory"])
+        settings["memory"] = allowed_memory(chosen, settings["workers"], limits)
         if not dry_run:
             check_outputs(Path(out), write_kept, inputs, force=force)
         room_in = None if dry_run or force else out

@@ -17,17 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 
+from neardup.errors import UsageError
 from neardup.local.features import survey_batch
-from neardup.local.run import default_workers
+from neardup.local.run import DEFAULT_MEMORY, default_workers
 from neardup.methods.base import Method
 from neardup.pages import Limits, read
 from neardup.pages.inputs import find_files
+from neardup.pages.raw import MAX_BYTES
 from neardup.text.parse import parse
 
 SAMPLE_PAGES = 64
-LIBRARIES_BYTES = 250_000_000  # of the interpreter with numba, Arrow and the kernels
-IN_FLIGHT_BYTES = 40_000_000  # of the batches and scratch space of a thread
-RECORD_BYTES = 400  # per page: what stays in memory, and its row in the tables
+# Measured (`python -m bench memory`).
+LIBRARIES_BYTES = 340_000_000  # of the interpreter with numba, Arrow and the kernels
+BATCH_COPIES = 4  # of a batch while it is parsed: bytes, UTF-8, text, columns
+RECORD_BYTES = 700  # per page: what stays in memory
+WRITTEN_ROWS, WRITTEN_BYTES = 65_536, 2_000  # of the tables at a time, and per row
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,30 @@ class Estimate:
             f"{_megabytes(self.memory)} of memory, {_megabytes(self.disk)} of disk for the time "
             f"of the run, and {_duration(self.seconds)}"
         )
+
+
+def allowed_memory(memory: int | None, workers: int | None, limits: Limits) -> int:
+    """The memory limit of a run, in bytes; an error if it is below what the run needs at least.
+
+    Every worker may hold pages of the largest size. Without a limit it is 4 GB, or what is needed.
+    """
+    workers = workers or default_workers()
+    least = _in_use(workers, max(MAX_BYTES, limits.page_bytes)) + WRITTEN_ROWS * WRITTEN_BYTES
+    if memory is None:
+        return max(least, DEFAULT_MEMORY)
+    if memory < least:
+        pages = f"{limits.page_bytes / 1e6:,.0f} MB"
+        raise UsageError(
+            f"{memory / 1e6:,.0f} MB of memory are too little for {workers} workers and pages of "
+            f"up to {pages}; use --memory of at least {-(-least // 1_000_000)}MB, or fewer "
+            "--workers, or a smaller --max-page-size"
+        )
+    return memory
+
+
+def _in_use(workers: int, batch: float) -> int:
+    """Bytes of the libraries and of the batches that are being read and parsed."""
+    return LIBRARIES_BYTES + round((2 * workers + 1) * BATCH_COPIES * batch)
 
 
 def estimate(
@@ -73,7 +101,9 @@ def estimate(
         count = max(count, round(on_disk / _stored_size(sample, paths[0])))
     content = pc.sum(pages["size"]).as_py() / sample.num_rows
     spilled = (pages["text"].nbytes / 2 + features.nbytes) / sample.num_rows
-    needed = LIBRARIES_BYTES + workers * IN_FLIGHT_BYTES + count * RECORD_BYTES
+    largest = max(min(MAX_BYTES, content * count), pc.max(pages["size"]).as_py())
+    written = min(count, WRITTEN_ROWS) * WRITTEN_BYTES
+    needed = _in_use(workers, largest) + written + count * RECORD_BYTES
     return Estimate(
         count,
         round(content * count),

@@ -27,7 +27,7 @@ from neardup.methods.base import Method, SurveyResults
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey, add_counts
 
-MIN_ROWS = 256  # taken at once, whatever their size
+MIN_ROWS = 2  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count
 PAIRS_AT_ONCE = 16_384
 JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once

@@ -15,6 +15,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.arrays import Mask, Numbers, pack_lists, unpack_lists
+from neardup.arrays import Mask, Numbers, offsets_of, pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
 from neardup.local.corpus import CARRIED, SPILLED, Corpus
 from neardup.local.features import Features, kept_features
@@ -37,6 +38,7 @@ from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 4096
 REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
+GROUP_BYTES = 32_000_000  # approximate bytes of features in a row group, at most
 TAKEN_BYTES = 64_000_000  # approximate bytes of features that are sorted at once
 
 
@@ -200,7 +202,7 @@ def write_pages(
     schema = _page_schema(features)
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
         for start, taken in _features_in_order(features, rows_at_once):
-            here = slice(start, start + rows_at_once)
+            here = slice(start, start + taken.num_rows)
             columns = {
                 "id": corpus.ids[here],
                 **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
@@ -236,13 +238,27 @@ def _page_schema(features: Features) -> pa.Schema:
 def _features_in_order(
     features: Features, rows_at_once: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The features in the order of pages, `rows_at_once` at a time, with the first page number.
+    """The features in the order of pages, a row group at a time, with the first page number.
 
     As many pages as memory allows are taken together, because they may be spread over all parts.
     """
-    together = -(-features.rows_within(TAKEN_BYTES) // rows_at_once) * rows_at_once
-    numbers = np.arange(len(features))
-    for first in range(0, len(features), together):
-        taken = features.take(numbers[first : first + together])
-        for start in range(0, taken.num_rows, rows_at_once):
-            yield first + start, taken[start : start + rows_at_once]
+    total = offsets_of(features.row_bytes)
+    starts = _group_starts(total, rows_at_once)
+    first = 0
+    while first < len(starts) - 1:
+        most = total[starts[first]] + TAKEN_BYTES
+        last = max(first + 1, int(np.searchsorted(total[starts], most, "right")) - 1)
+        taken = features.take(np.arange(starts[first], starts[last]))
+        for start, end in pairwise(starts[first : last + 1].tolist()):
+            yield start, taken.slice(start - starts[first], end - start)
+        first = last
+
+
+def _group_starts(total: Numbers, rows_at_once: int) -> Numbers:
+    """Where row groups start: at so many rows or, where pages are large, at `GROUP_BYTES`."""
+    rows = np.arange(total.size - 1)
+    blocks = rows // rows_at_once
+    bytes_before = total[:-1] - total[blocks * rows_at_once]
+    group = np.stack([blocks, bytes_before // GROUP_BYTES])
+    changes = np.flatnonzero((group[:, 1:] != group[:, :-1]).any(axis=0)) + 1
+    return np.concatenate([[0], changes, [rows.size]])
