@@ -8,6 +8,7 @@
 # make trace       the source files and functions that a run on the bundled pages goes through
 # make bench       ratios against other libraries, measured in one run
 # make results     measure every method on the labelled sets, into docs/methods/results.md; ONLY=own-text: one
+# make comparison  compare all methods on the labelled sets in one page, docs/methods/comparison.html
 # make torture     kills, full disks, hostile inputs and overload at full size (docs/reliability.md)
 # make lock        renew the lock files, with hashes, from pyproject.toml
 # make audit       look up known vulnerabilities of what is locked (needs pypi.org)
@@ -21,7 +22,7 @@ WHEEL_KERNELS := build/kernels
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
-.PHONY: demo test test-quick lint wheel kernels docs trace bench results torture lock audit venv browser java clean
+.PHONY: demo test test-quick lint wheel kernels docs trace bench results comparison torture lock audit venv browser java clean
 
 demo: $(CORE)
 	$(BIN)/neardup demo
@@ -60,6 +61,9 @@ bench: venv
 
 results: venv
 	$(BIN)/python -m bench.results $(if $(ONLY),--only $(ONLY))
+
+comparison: kernels
+	$(BIN)/python -m bench.comparison
 
 torture: kernels
 	NEARDUP_TORTURE=1 $(BIN)/pytest --durations=25 tests/kernels/test_linear_time.py tests/pages/test_hostile_inputs.py \
