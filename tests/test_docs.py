@@ -125,7 +125,7 @@ def is_module(name: str) -> bool:
 FENCE = re.compile(r"((?:<!--[^\n]*-->\n)?)^```(\w*)\n(.*?)^```$", flags=re.S | re.M)
 NOT_RUN = "<!-- not run: "
 # Languages that are shown, not run.
-SHOWN = {"", "text", "mermaid", "nginx", "yaml", "html", "css", "ini"}
+SHOWN = {"", "text", "mermaid", "nginx", "sql", "yaml", "html", "css", "ini"}
 STARTS = ("neardup ", "pip ", "make ", "python ", "curl ", "from ", "import ", "$ ")
 
 

@@ -113,8 +113,9 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         log.seek(0)
         lines = log.read().splitlines()
     if done.returncode:
-        last = lines[-1] if lines else f"ended with code {done.returncode}"
-        return Outcome(None, time.monotonic() - started, 0, last.removeprefix("neardup: "))
+        told = [line for line in lines if line.startswith("neardup: ")] or lines[-1:]
+        reason = told[0] if told else f"ended with code {done.returncode}"  # hints come after it
+        return Outcome(None, time.monotonic() - started, 0, reason.removeprefix("neardup: "))
     result = Result(out)
     measured: Mapping[str, Any] = result.summary["run"]
     spent = sum(each for stage, each in measured["seconds"].items() if stage != "report")
