@@ -107,7 +107,7 @@ java:
 
 lock: venv
 	$(COMPILE) --group build --output-file requirements.lock pyproject.toml
-	$(COMPILE) --constraint requirements.lock --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements-dev.lock pyproject.toml
+	$(COMPILE) --constraint requirements.lock --extra datatrove --extra evaluate --extra postgres --extra scrapy --extra service --extra spark --group dev --output-file requirements-dev.lock pyproject.toml
 	$(COMPILE) --group bench --output-file requirements-bench.lock pyproject.toml
 	$(COMPILE) --extra postgres --extra service --group build --output-file requirements-service.lock pyproject.toml
 
