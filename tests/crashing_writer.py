@@ -1,8 +1,9 @@
-"""Kill writers of an index at random moments: `python crashing_writer.py URL TIMES SEED`.
+"""Kill writers of an index at random moments: `crashing_writer.py URL TIMES SEED [gathered]`.
 
 A process that has everything loaded forks a writer again and again and kills it with SIGKILL. A
 writer tells each page that it was acknowledged for, through a pipe. After each kill the store is
-opened and looked at. Prints the pages acknowledged and kept; fails with a trace.
+opened and looked at. Prints the pages acknowledged and kept; fails with a trace. Gathered: many
+threads add single pages, which `index.writer` writes together, as in the service.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import random
 import signal
 import sys
 import time
+from functools import partial
+from threading import Thread
 
 from index_checks import check_whole
 from neardup import Index, RawPage, text_page
+from neardup.index.writer import Writer
 
+THREADS, SPAN = 8, 1_000  # writers of a process, numbers for the pages of each
 WORDS = [f"word{number}" for number in range(400)]
 
 
@@ -41,21 +46,47 @@ def write_until_killed(url: str, first: int, told: int, chance: random.Random) -
                 os.write(told, f"-p{first - 1}\n".encode())
 
 
-def killed_once(url: str, first: int, chance: random.Random) -> list[str]:
+def gather_until_killed(url: str, first: int, told: int, chance: random.Random) -> None:
+    """Each thread tells a page once it has its answer, and only then sends the next."""
+    writer = Writer(Index.open(url))
+
+    def send(number: int, own: random.Random) -> None:
+        while True:
+            [answer] = writer.add([page(number, own)]).result()
+            os.write(told, f"{answer.id}\n".encode())
+            if own.random() < 0.1:
+                writer.do(partial(writer._index.remove, answer.id)).result()
+                os.write(told, f"-{answer.id}\n".encode())
+            number += 1
+
+    threads = [
+        Thread(target=send, args=(first + SPAN * place, random.Random(chance.random())))
+        for place in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def killed_once(
+    url: str, first: int, chance: random.Random, *, gathered: bool = False
+) -> list[str]:
     """What a writer was told before it was killed."""
     reading, told = os.pipe()
     writer = os.fork()
     if writer == 0:
         os.close(reading)
         try:
-            write_until_killed(url, first, told, random.Random(chance.random()))
+            write = gather_until_killed if gathered else write_until_killed
+            write(url, first, told, random.Random(chance.random()))
         finally:
             os._exit(1)
     os.close(told)
     begun = ""
-    if chance.random() < 0.7:
+    if gathered or chance.random() < 0.7:
         begun = os.read(reading, 1_000).decode()  # in the middle of its work
-    time.sleep(chance.uniform(0.0, 0.1))
+    time.sleep(chance.uniform(0.0, 0.3 if gathered else 0.1))
     os.kill(writer, signal.SIGKILL)
     with os.fdopen(reading) as lines:
         said = (begun + lines.read()).split()
@@ -64,7 +95,7 @@ def killed_once(url: str, first: int, chance: random.Random) -> list[str]:
     return said
 
 
-def main(url: str, times: int, seed: int) -> None:
+def main(url: str, times: int, seed: int, *, gathered: bool) -> None:
     chance = random.Random(seed)
     with Index.open("memory://") as warm:  # load every kernel before the first fork
         warm.add_many([page(number, chance) for number in range(30)])
@@ -73,10 +104,10 @@ def main(url: str, times: int, seed: int) -> None:
     removed: set[str] = set()
     first = 0
     for _ in range(times):
-        said = killed_once(url, first, chance)
+        said = killed_once(url, first, chance, gathered=gathered)
         acknowledged |= {each for each in said if not each.startswith("-")}
         removed |= {each[1:] for each in said if each.startswith("-")}
-        first += 1_000
+        first += SPAN * THREADS
         with Index.open(url) as index:
             found = check_whole(index)
         # A page whose removal was not told may be here or not; every other one must be here.
@@ -88,10 +119,10 @@ def main(url: str, times: int, seed: int) -> None:
 
 
 def _last(said: list[str]) -> list[int]:
-    """The page that was being removed, perhaps, when the writer was killed."""
+    """The pages that were being removed, perhaps, when the writer was killed: of each thread."""
     pages = [int(each.lstrip("-p")) for each in said]
-    return pages[-1:]
+    return list({number // SPAN: number for number in pages}.values())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), gathered="gathered" in sys.argv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent.parent
 KILLS = 200
+TORTURE = bool(os.environ.get("NEARDUP_TORTURE"))
 
 
 def run(script: str, *words: str) -> subprocess.Popen[str]:
@@ -48,6 +50,21 @@ def test_killed_at_any_moment_on_postgres(postgres: Server) -> None:
         int, finished(run("crashing_writer.py", postgres.store_url(), "20", "8")).split()
     )
     assert acknowledged > 20
+
+
+def test_killed_while_waiting_pages_are_written_together(tmp_path: Path) -> None:
+    url, kills = f"sqlite:///{tmp_path / 'crashes.db'}", 200 if TORTURE else 15
+    told = finished(run("crashing_writer.py", url, str(kills), "9", "gathered"))
+    acknowledged, kept = map(int, told.split())
+    assert acknowledged > kills
+    assert kept > 0
+
+
+@pytest.mark.xdist_group("postgres")
+def test_killed_while_waiting_pages_are_written_together_on_postgres(postgres: Server) -> None:
+    url, kills = postgres.store_url(), 50 if TORTURE else 5
+    told = finished(run("crashing_writer.py", url, str(kills), "10", "gathered"))
+    assert int(told.split()[0]) >= kills
 
 
 def stream(seed: int, count: int) -> list[dict[str, str]]:
