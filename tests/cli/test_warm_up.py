@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from neardup.cli import messages, warm_up
 from neardup.cli.options import METHODS
 from neardup.errors import UsageError
+from neardup.kernels import compiled
 
 # Stands for a process that compiles: the same words, without the work.
 FAKE = """
@@ -25,8 +27,9 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def ready(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The parts that are compiled; processes are replaced by fakes."""
+    monkeypatch.setattr(compiled, "writable", lambda: tmp_path)
     parts: set[str] = set()
     popen = subprocess.Popen
 
@@ -48,6 +51,18 @@ def test_parts_are_compiled_once_and_told_at_once(
     assert "compiling kernels for this machine" in capfd.readouterr().err
     assert warm_up.prepare("pages", "own-text") == 0
     assert capfd.readouterr().err == ""
+
+
+def test_one_command_waits_while_another_compiles(ready: set[str]) -> None:
+    counts: list[int] = []
+    with compiled.compiling_alone():
+        waiting = threading.Thread(target=lambda: counts.append(warm_up.prepare("pages")))
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+        ready.add("pages")
+    waiting.join()
+    assert counts == [0]
 
 
 def test_quiet_says_nothing(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated
 from neardup.cli import messages
 from neardup.cli.options import METHODS, option
 from neardup.errors import UsageError
-from neardup.kernels.compiled import baseline, is_ready, note_ready
+from neardup.kernels.compiled import baseline, compiling_alone, is_ready, note_ready
 
 if TYPE_CHECKING:
     from neardup.model import RawPage
@@ -67,13 +67,17 @@ def prepare(*parts: str) -> int:
 
     Says so on standard error at once and then every few seconds, unless -q was given.
     """
-    missing = [part for part in parts if not is_ready(part)]
-    if not missing:
+    if all(map(is_ready, parts)):
         return 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    compiling = _Compiling(missing, min(len(missing), cores or 1))
-    with compiling:
-        compiling.wait()
+    _say("compiling kernels for this machine; this happens once")
+    with compiling_alone():
+        missing = [part for part in parts if not is_ready(part)]
+        if not missing:
+            return 0
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        compiling = _Compiling(missing, min(len(missing), cores or 1))
+        with compiling:
+            compiling.wait()
     return len(compiling.kernels)
 
 
@@ -86,7 +90,6 @@ class _Compiling:
         for part in parts:
             self._waiting.put(part)
         self._started = time.monotonic()
-        _say(f"compiling kernels for this machine in {count} processes; this happens once")
         command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
         self._processes = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -15,6 +15,7 @@ Nothing here loads numba, so that a command can say at once that it has to compi
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import os
 import platform
@@ -22,6 +23,8 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -150,6 +153,15 @@ def note_ready(part: str) -> None:
     """Remember that the kernels of a part are compiled."""
     writable().mkdir(parents=True, exist_ok=True)
     (writable() / _mark(part, *_processor())).touch()
+
+
+@contextmanager
+def compiling_alone() -> Iterator[None]:
+    """Wait while another process compiles the same kernels; then they may be there already."""
+    writable().mkdir(parents=True, exist_ok=True)
+    with (writable() / _mark("lock", *_processor())).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _processor() -> tuple[str, str]:
