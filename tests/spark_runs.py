@@ -84,10 +84,9 @@ def answer(folder: Path | Result) -> dict[str, Any]:
 @pytest.fixture
 def work(spark: SparkSession, tmp_path: Path) -> Work:
     """A work folder without a run."""
-    from neardup.spark.session import Storage, Work
+    from neardup.spark.session import Work
 
-    folder = str(tmp_path / "work")
-    return Work(spark, folder, Storage(spark, folder), Stages(Silent()))
+    return Work(spark, str(tmp_path / "work"), Stages(Silent()))
 
 
 def pairs_frame(spark: SparkSession, left: Rows, right: Rows, partitions: int = 3) -> DataFrame:

@@ -17,11 +17,20 @@ from neardup.errors import InputError, UsageError
 from neardup.local import result as output
 from neardup.local.corpus import Corpus
 from neardup.local.estimate import allowed_memory
+from neardup.local.exchange import is_of_spark
 from neardup.local.features import survey_batch
 from neardup.local.memory import Duplicates, Rows, find_in_memory
 from neardup.local.outcome import describe_run, measured, settings_of, summarise, write_result
 from neardup.local.pipeline import NO_PRIOR, Outcome, judge, rejudge, settle
-from neardup.local.prior import Prior, check_earlier, method_of, read_summary, survey_files
+from neardup.local.prior import (
+    Prior,
+    check_earlier,
+    method_of,
+    read_summary,
+    read_survey,
+    survey_files,
+    write_survey,
+)
 from neardup.local.result import Result
 from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
 from neardup.local.work import Run, work_folder
@@ -163,6 +172,8 @@ def recluster(
         for file in survey_files(method).values():
             if (folder / file).is_file():
                 shutil.copyfile(folder / file, work / "result" / file)
+            elif is_of_spark(folder):
+                write_survey(work / "result" / file, read_survey(folder, file))
         settings = settings_of(method, earlier["preset"], keep, contained)
         settings["threshold"] = threshold
         inputs = earlier["inputs"]

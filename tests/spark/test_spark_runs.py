@@ -7,20 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+import neardup
 from archive_bytes import http, record
 from neardup import api
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.evaluation.synth import synth
 from neardup.local import result
+from neardup.local.exchange import unpacked_counts
 from neardup.model import RawPage, Source
 from neardup.pages.writers import writer_for
-from neardup.schemas import FORMAT
+from neardup.schemas import COUNTS, FORMAT
+from neardup.spark import drop_duplicates, find_duplicates, pipeline, session
+from neardup.spark.columns import ROW_COUNTS, bounded, packed_counts, whole_groups
 from neardup.spark.pipeline import dedup
+from neardup.spark.session import Work
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark
 
@@ -103,7 +110,7 @@ def test_the_tables_have_the_schema_of_the_local_engine(
 
 def halves(folder: Path) -> list[Path]:
     """Generated pages, cut in two; the second half has a page of the first again."""
-    rows = [row for batch in synth(240, 9, length="short") for row in batch.to_pylist()]
+    rows = [row for batch in synth(120, 9, length="short") for row in batch.to_pylist()]
     records = [{"id": row["id"], "url": row["url"], "html": row["content"]} for row in rows]
     records += [{"id": f"x{n}", "html": long_html(TOPICS[n % 3], edited=n > 6)} for n in range(12)]
     parts = records[::2], [*records[1::2], records[0]]
@@ -111,25 +118,30 @@ def halves(folder: Path) -> list[Path]:
 
 
 def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: Path) -> None:
+    """Each engine against a result of each; and what it says of one that is damaged."""
     first, second = map(str, halves(tmp_path))
+    api.dedup(first, tmp_path / "local-1")
+    dedup(first, tmp_path / "spark-1")
     answers = []
-    for engine, run in (("local", api.dedup), ("spark", dedup)):
-        earlier = tmp_path / f"{engine}-1"
-        run(first, earlier)
-        answers.append(answer(run(second, tmp_path / engine, against=earlier)))
+    for earlier in (tmp_path / "local-1", tmp_path / "spark-1"):
         names = {row["id"]: row["cluster"] for row in answer(earlier)["pages"]}
-        now = {row["id"]: row["cluster"] for row in answers[-1]["pages"]}
-        assert all(now[id_] == name for id_, name in names.items())
-    assert answers[0] == answers[1]
+        for run in (api.dedup, dedup):
+            answers.append(answer(run(second, tmp_path / "out", against=earlier, force=True)))
+            now = {row["id"]: row["cluster"] for row in answers[-1]["pages"]}
+            assert all(now[id_] == name for id_, name in names.items())
+    assert all(each == answers[0] for each in answers)
+    [some, *_] = (tmp_path / "spark-1" / "remembered" / "features").glob("*.parquet")
+    some.write_bytes(some.read_bytes()[:-50])
+    (some.parent / f".{some.name}.crc").unlink()
+    with pytest.raises(InputError, match="spark-1 is damaged or incomplete: make it again"):
+        dedup(second, tmp_path / "broken", against=tmp_path / "spark-1")
+    assert not list(tmp_path.glob("*broken*"))
 
 
 def test_an_earlier_result_of_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     pages = str(write_jsonl(tmp_path / "pages.jsonl", sample_records()))
     with pytest.raises(InputError, match="holds no result of an earlier run"):
         dedup(pages, tmp_path / "out", against=tmp_path)
-    api.dedup(pages, tmp_path / "local")
-    with pytest.raises(InputError, match="no result of the Spark engine"):
-        dedup(pages, tmp_path / "out", against=tmp_path / "local")
     dedup(pages, tmp_path / "spark", method="exact")
     with pytest.raises(UsageError, match="was made with method exact"):
         dedup(pages, tmp_path / "out", against=tmp_path / "spark")
@@ -138,6 +150,96 @@ def test_an_earlier_result_of_another_kind_is_refused(spark: SparkSession, tmp_p
     summary.with_name(".summary.json.crc").unlink()  # Hadoop's checksum of what was there before
     with pytest.raises(InputError, match=f"was written in format {FORMAT + 1} "):
         dedup(pages, tmp_path / "out", against=tmp_path / "spark", method="exact")
+
+
+def test_kept_pages_and_a_run_that_is_resumed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = str(halves(tmp_path)[1])
+    here = api.dedup(pages, tmp_path / "local", write_kept=tmp_path / "local.jsonl")
+
+    def fail(*_: object) -> None:
+        raise OSError("the power is gone")
+
+    monkeypatch.setattr(pipeline, "summarise", fail)
+    with pytest.raises(OSError, match="power") as caught:
+        dedup(pages, tmp_path / "out")
+    assert "the same run with --resume continues" in caught.value.__notes__[0]
+    monkeypatch.undo()
+    written: list[str] = []
+    write = Work.write
+
+    def spy(work: Work, rows: DataFrame, path: str, codec: str = "zstd") -> None:
+        written.append(path.partition(".out.work/")[2])
+        write(work, rows, path, codec)
+
+    monkeypatch.setattr(Work, "write", spy)
+    there = dedup(pages, tmp_path / "out", resume=True, write_kept=tmp_path / "spark.jsonl")
+    assert "result/clusters.parquet" in written
+    assert all(path.startswith(("result/", "kept-pages")) for path in written)
+    assert not any("features" in path for path in written)
+    assert answer(there) == answer(here)
+    assert (tmp_path / "spark.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
+
+
+def test_pages_of_any_size_in_small_batches(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large page, a line on every page: the answer is the same with batches of few rows."""
+    records = [
+        {"id": str(n), "html": f"<p>The same line.<p>{long_html(TOPICS[n % 3])}<p>{n // 2}"}
+        for n in range(60)
+    ]
+    records.append(
+        {"id": "large", "html": "<p>".join(f"Sentence {n} of it." for n in range(30_000))}
+    )
+    pages = str(write_jsonl(tmp_path / "pages.jsonl", records))
+    here = answer(api.dedup(pages, tmp_path / "local"))
+    monkeypatch.setitem(session.DURING_A_RUN, "spark.sql.execution.arrow.maxBytesPerBatch", "20000")
+    monkeypatch.setitem(session.BOUNDED_FILES, "parquet.block.size", "20000")
+    assert answer(dedup(pages, tmp_path / "spark", broadcast_counts=0)) == here
+
+
+def test_bounds_of_batches() -> None:
+    batch = pa.record_batch([pa.array([b"x" * 100] * 90 + [b"x" * 5000])], ["page"])
+    parts = list(bounded(batch, 1000))
+    assert pa.concat_batches(parts).equals(batch)
+    assert max(part.nbytes for part in parts[:-1]) <= 1000 + 100
+    columns = [np.arange(10_000, dtype=np.uint64), np.ones(10_000, np.int64)]
+    counts = pa.record_batch(columns, COUNTS)
+    packed = packed_counts(counts, 12)
+    assert pc.max(pc.binary_length(packed["keys"])).as_py() == 8 * ROW_COUNTS
+    assert unpacked_counts(packed).equals(counts)
+    groups = pa.table({"group": np.repeat(np.arange(50), 4), "text": ["x" * 50] * 200})
+    tables = list(whole_groups(groups.to_batches(7), ["group"], 10**6, 1000))
+    assert len(tables) > 5
+    assert all(table.num_rows % 4 == 0 for table in tables)
+    assert pa.concat_tables(tables).equals(groups)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_data_frames(spark: SparkSession, tmp_path: Path, named: bool) -> None:
+    rows = [(f"{n:02}", long_html(TOPICS[n % 3], edited=n > 5), n) for n in range(9)]
+    frame = spark.createDataFrame([*rows, ("20", "", 20)], "name string, page string, n int")
+    settings: dict[str, Any] = {"html": "page", "work": str(tmp_path / "work")}
+    settings |= {"id": "name"} if named else {}
+    before = spark.conf.get("spark.sql.session.timeZone")
+    found = find_duplicates(frame, **settings).collect()
+    expected = neardup.find_duplicates([row[1] for row in rows], html=True)
+    if named:
+        kept = {row["name"] for row in found if row["neardup_keep"]}
+        assert kept == {rows[row][0] for row in np.flatnonzero(expected.keep)} | {"20"}
+        assert {row["name"] for row in found if row["neardup_relation"] == "undecided"} == {"20"}
+        return
+    assert len({row["neardup_cluster"] for row in found}) == expected.keep.sum() + 1
+    assert spark.conf.get("spark.sql.session.timeZone") == before
+    unique = drop_duplicates(frame, html="page")
+    assert unique.columns == frame.columns
+    assert unique.count() == expected.keep.sum() + 1
+    with pytest.raises(UsageError, match="there is no column 'body'"):
+        drop_duplicates(frame, text="body")
+    with pytest.raises(UsageError, match="name the column with the text"):
+        drop_duplicates(frame.select("name"))
 
 
 def skewed() -> Iterator[dict[str, Any]]:

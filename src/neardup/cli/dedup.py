@@ -55,7 +55,7 @@ DEFAULTS: Mapping[str, object] = {
 }
 KINDS = {"workers": int, "partitions": int, "threshold": float}  # others without a default: str
 # Settings that only one engine has.
-ONLY_LOCAL = ("format", "language", "workers", "memory")
+ONLY_LOCAL = ("format", "language", "workers")
 ONLY_SPARK = ("master", "partitions")
 
 
@@ -105,8 +105,8 @@ def dedup(
     for name in ONLY_SPARK if local else ONLY_LOCAL:
         if settings.pop(name) != DEFAULTS[name]:
             raise UsageError(f"--{name} needs --engine {'spark' if local else 'local'}")
-    if not local and (write_kept is not None or resume or dry_run):
-        raise UsageError("--write-kept, --resume and --dry-run need --engine local")
+    if not local and dry_run:
+        raise UsageError("--dry-run needs --engine local")
 
     # Before all that is slow to load: what has to be compiled is said in the first second.
     if local:
@@ -134,10 +134,12 @@ def dedup(
         show_needs(inputs, limits, settings, options, room_in, against)
         if dry_run:
             return
-        settings |= {"write_kept": write_kept, "resume": resume}
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
+        unset = settings["memory"] == DEFAULTS["memory"]  # then it is what fits the machine
+        settings["memory"] = None if unset else parse_size(settings["memory"])
+    settings |= {"write_kept": write_kept, "resume": resume}
     with shown_progress(lambda: _interrupted(out)) as progress:
         result = run(
             inputs,

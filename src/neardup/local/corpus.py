@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from neardup.arrays import Mask, Numbers, decompress
 from neardup.errors import InputError
+from neardup.local.exchange import is_of_spark, pages_of_spark
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.run import Stage
 from neardup.local.work import MemoryParts, Parts, Run
@@ -127,7 +128,10 @@ class Corpus:
     @classmethod
     def from_result(cls, folder: Path) -> Corpus:
         """The pages of an earlier result, without their text."""
-        table = pq.read_table(folder / PAGES_FILE, columns=["id", *CARRIED])
+        if is_of_spark(folder):
+            table = pages_of_spark(folder)
+        else:
+            table = pq.read_table(folder / PAGES_FILE, columns=["id", *CARRIED])
         if "observed" not in table.schema.names:  # a result older than 0.2
             table = table.append_column("observed", pa.nulls(len(table), pa.bool_()))
         skips = [
@@ -139,7 +143,8 @@ class Corpus:
             )
             for row in Result(folder).skipped()
         ]
-        return cls(table["id"].combine_chunks(), table.drop_columns(["id"]), [], skips)
+        schema = pa.schema([SPILLED.field(name) for name in CARRIED])
+        return cls(table["id"].combine_chunks(), table.select(CARRIED).cast(schema), [], skips)
 
     @classmethod
     def from_store(

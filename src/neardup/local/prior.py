@@ -27,6 +27,12 @@ import pyarrow.parquet as pq
 from neardup.arrays import Mask, Numbers, offsets_of, pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
 from neardup.local.corpus import CARRIED, SPILLED, Corpus
+from neardup.local.exchange import (
+    counts_of_spark,
+    feature_numbers_of_spark,
+    features_of_spark,
+    is_of_spark,
+)
 from neardup.local.features import Features, kept_features
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.work import Run
@@ -76,17 +82,22 @@ class Prior:
     ) -> Prior:
         """The decisions of a result; `numbers` are the numbers of its pages in the corpus."""
         rows = list(Result(folder).pages())
+        of_spark = is_of_spark(folder)
+        if of_spark:  # in several files
+            rows.sort(key=lambda row: str(row["id"]))
         labels, kept = np.full(len(corpus), NEW), np.full(len(corpus), NEW)
         labels[numbers] = _numbers_of(corpus.ids, [row["cluster"] for row in rows])
         named = [row["duplicate_of"] or row["id"] for row in rows]
         kept[numbers] = _numbers_of(corpus.ids, named)
         batches = read_features(folder, method.row_schema)
+        if of_spark:
+            numbers = numbers[feature_numbers_of_spark(folder)]
         return cls(
             kept_features("earlier", batches, method, numbers, run),
             {
-                name: pq.ParquetFile(folder / file).iter_batches()
+                name: read_survey(folder, file)
                 for name, file in survey_files(method).items()
-                if (folder / file).exists()
+                if of_spark or (folder / file).exists()
             },
             _known_pairs(folder, corpus.ids),
             labels,
@@ -125,7 +136,8 @@ def _numbers_of(ids: pa.Array, names: list[str]) -> Numbers:
 
 def read_summary(folder: Path) -> dict[str, Any]:
     """The summary of an earlier result, which must be in the format of this version."""
-    if not (folder / "summary.json").is_file() or not (folder / PAGES_FILE).is_file():
+    remembered = (folder / PAGES_FILE).is_file() or is_of_spark(folder)
+    if not (folder / "summary.json").is_file() or not remembered:
         raise InputError(f"{folder} holds no result of an earlier run")
     summary = Result(folder).summary
     check_format(folder, summary)
@@ -194,6 +206,14 @@ def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
             writer.write_batch(batch)
 
 
+def read_survey(folder: Path, file: str) -> Iterator[pa.RecordBatch]:
+    """Read the counts of a survey, in the order of their keys."""
+    if is_of_spark(folder):
+        return counts_of_spark(folder, Path(file).stem)
+    batches: Iterator[pa.RecordBatch] = pq.ParquetFile(folder / file).iter_batches()
+    return batches
+
+
 def write_pages(
     folder: Path, corpus: Corpus, features: Features, *, rows_at_once: int = ROWS_AT_ONCE
 ) -> None:
@@ -212,7 +232,10 @@ def write_pages(
 
 
 def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Read the features of all pages, in the order of ids."""
+    """Read the features of all pages, in the order of ids; of Spark's files where it wrote them."""
+    if is_of_spark(folder):
+        yield from features_of_spark(folder, schema)
+        return
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     file = pq.ParquetFile(folder / PAGES_FILE)
     for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):

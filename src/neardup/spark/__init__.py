@@ -13,3 +13,7 @@ try:
     import pyspark.sql  # noqa: F401
 except ImportError:
     raise MissingExtraError("the Spark engine", "spark") from None
+
+from neardup.spark.frames import drop_duplicates, find_duplicates
+
+__all__ = ["drop_duplicates", "find_duplicates"]

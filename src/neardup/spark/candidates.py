@@ -23,11 +23,12 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from neardup.arrays import Mask
+from neardup.local.exchange import from_spark
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
-from neardup.spark.columns import from_spark, map_batches, map_groups, new_groups, unsigned_order
+from neardup.spark.columns import map_batches, map_groups, new_groups, unsigned_order
 from neardup.spark.session import Work
 
 RANGE = 1 << 20  # page numbers in a range

@@ -211,23 +211,39 @@ def _without_closer_outside(stays: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 FOR_ONE_TASK = 20_000  # pages of a component
+BYTES_FOR_ONE_TASK = 256_000_000  # of their features
+FEW = 2_000  # pages of a component whose features fit in a task anyhow
 ROWS_AT_ONCE = 20_000
 LABELLED = pa.schema([("number", pa.int64()), ("label", pa.int64())])
 Rows = NDArray[np.int64]
 
 
 def centred_labels(
-    judge: PairJudge, edges: DataFrame, work: Work, *, for_one_task: int = FOR_ONE_TASK
+    judge: PairJudge,
+    edges: DataFrame,
+    work: Work,
+    *,
+    for_one_task: int = FOR_ONE_TASK,
+    bytes_for_one_task: int = BYTES_FOR_ONE_TASK,
 ) -> DataFrame:
     """number and label of the pages in `edges` (left, right, similarity) that are in a cluster."""
     edges = work.keep(edges.select("left", "right", "similarity"), "edges")
     taken: list[DataFrame] = []
     while True:
         name = f"split-{len(taken)}"
-        components = component_labels(edges, work, name)
+        components = work.keep(component_labels(edges, work, name), f"{name}-labels")
         sizes = components.groupBy("label").agg(f.count("*").alias("pages"))
-        large = sizes.where(f.col("pages") > for_one_task)
         labelled = edges.join(components.withColumnRenamed("number", "left"), "left")
+        some = sizes.where(f.col("pages") > min(FEW, for_one_task, bytes_for_one_task))
+        if some.isEmpty():
+            break
+        weights = components.join(some, "label").join(judge.feature_bytes, "number")
+        weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
+        too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > bytes_for_one_task
+        # A cluster of two pages is all that a component of two can be.
+        large = work.keep(
+            weights.where((too_many | too_large) & (f.col("pages") > 2)), f"{name}-large"
+        )
         if large.isEmpty():
             break
         few = labelled.join(large, "label", "left_anti")

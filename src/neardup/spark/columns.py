@@ -1,8 +1,6 @@
-"""Columns that Spark can carry, and steps over the batches and groups of its rows.
+"""Steps over the batches and groups of Spark's rows, in bounded batches.
 
-Spark has no unsigned numbers, and handles lists number by number. So unsigned numbers are passed as
-signed ones with the same bits, and lists of numbers as byte strings. What comes back is restored
-according to its original schema.
+What the columns hold is in `local.exchange`.
 """
 
 from __future__ import annotations
@@ -17,20 +15,14 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import Mask, Numbers, pack_lists, unpack_lists
+from neardup.arrays import Mask, Numbers
+from neardup.local.exchange import carried_schema, to_spark
+from neardup.methods.base import Method
 
-SIGNED = {
-    pa.uint8(): pa.int8(),
-    pa.uint16(): pa.int16(),
-    pa.uint32(): pa.int32(),
-    pa.uint64(): pa.int64(),
-}
 LOWEST = np.uint64(1 << 63)
-
-
-def carried_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of `to_spark` for a batch of `schema`."""
-    return pa.schema([pa.field(field.name, _carried_type(field.type)) for field in schema])
+BATCH_BYTES = 8_000_000  # of rows that pass between Java and Python at once
+ROW_COUNTS = 4096  # at most, in a packed row
+PACKED = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("counts", pa.binary())])
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -38,73 +30,13 @@ def spark_schema(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema)
 
 
-def to_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch that Spark can carry."""
-    names = _number_lists(batch.schema)
-    plain = pa.schema([_plain(field) for field in batch.schema])
-    columns = [_cast(batch[field.name], field.type) for field in plain]
-    packed = pack_lists(pa.record_batch(columns, schema=plain), names)
-    return packed.cast(carried_schema(batch.schema))
-
-
-def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch as it was before `to_spark`."""
-    names = _number_lists(schema)
-    plain = pa.schema([_plain(field) for field in schema])
-    carried = pa.schema(
-        [
-            pa.field(each.name, pa.large_binary() if each.name in names else each.type)
-            for each in plain
-        ]
-    )
-    columns = [_cast(batch[field.name], field.type) for field in carried]
-    lists = unpack_lists(pa.record_batch(columns, schema=carried), plain, names)
-    columns = [_restored(lists[field.name], field.type) for field in schema]
-    return pa.record_batch(columns, schema=schema)
-
-
 def unsigned_order(numbers: NDArray[np.uint64]) -> Numbers:
     """Signed numbers in the order of the unsigned ones."""
     return (numbers ^ LOWEST).view(np.int64)
 
 
-def _carried_type(kind: pa.DataType) -> pa.DataType:
-    if _is_number_list(kind) or pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", "UTC")
-    return SIGNED.get(kind, kind)
-
-
-def _is_number_list(kind: pa.DataType) -> bool:
-    is_list = (
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
-    return bool(is_list and pa.types.is_primitive(kind.value_type))
-
-
-def _number_lists(schema: pa.Schema) -> list[str]:
-    return [field.name for field in schema if _is_number_list(field.type)]
-
-
-def _plain(field: pa.Field) -> pa.Field:
-    """The field with signed numbers, and lists of the ordinary kind."""
-    if _is_number_list(field.type):
-        return pa.field(field.name, pa.list_(field.type.value_type))
-    return pa.field(field.name, _carried_type(field.type))
-
-
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if column.type in SIGNED:
-        return column.view(kind)
-    return column.cast(kind)
-
-
-def _restored(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    return column.view(kind) if kind in SIGNED else column.cast(kind)
-
-
 ROWS_AT_ONCE = 500_000  # about
+GROUP_BYTES = 64_000_000  # of the rows of several groups that a step gets at once, about
 
 
 def renamed(rows: DataFrame, **columns: str) -> DataFrame:
@@ -118,9 +50,17 @@ def map_batches(
     """Apply `step` to each batch of rows, in tasks."""
 
     def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from map(step, batches)
+        for batch in batches:
+            yield from bounded(step(batch))
 
     return rows.mapInArrow(steps, spark_schema(schema))
+
+
+def bounded(batch: pa.RecordBatch, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of about `most` bytes: Java holds each of them whole."""
+    step = max(1, batch.num_rows * most // max(batch.nbytes, most))
+    for start in range(0, batch.num_rows, step):
+        yield batch.slice(start, step)
 
 
 def map_groups(
@@ -140,31 +80,36 @@ def map_groups(
 
     def steps(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in whole_groups(batches, by, rows_at_once):
-            yield from step(table)
+            for batch in step(table):
+                yield from bounded(batch)
 
     in_groups = rows.repartition(*by).sortWithinPartitions(*by, *order)
     return in_groups.mapInArrow(steps, spark_schema(schema))
 
 
 def whole_groups(
-    batches: Iterable[pa.RecordBatch], by: list[str], rows_at_once: int
+    batches: Iterable[pa.RecordBatch],
+    by: list[str],
+    rows_at_once: int,
+    bytes_at_once: int = GROUP_BYTES,
 ) -> Iterator[pa.Table]:
-    """The rows of sorted batches, about `rows_at_once` at a time, without splitting a group.
-
-    A group is a run of rows with equal numbers in the columns `by`.
+    """The rows of sorted batches, about `rows_at_once` or `bytes_at_once` at a time, without
+    splitting a group: a run of rows with equal numbers in the columns `by`.
     """
     held: list[pa.RecordBatch] = []
-    count = 0
+    count = size = 0
     for batch in batches:
         held.append(batch)
         count += batch.num_rows
-        if count < rows_at_once:
+        size += batch.nbytes
+        if count < rows_at_once and size < bytes_at_once:
             continue
         table = pa.Table.from_batches(held)
         last = last_group(table, by)
         if last:
             yield table.slice(0, last).combine_chunks()
-            held, count = table.slice(last).combine_chunks().to_batches(), table.num_rows - last
+            held = table.slice(last).combine_chunks().to_batches()
+            count, size = table.num_rows - last, sum(each.nbytes for each in held)
     if count:
         yield pa.Table.from_batches(held).combine_chunks()
 
@@ -182,3 +127,46 @@ def new_groups(table: pa.Table, by: list[str]) -> Mask:
         values = table[name].to_numpy()
         new[1:] |= values[1:] != values[:-1]
     return new
+
+
+# Rows of features and of counts
+
+
+def features_schema(method: Method) -> pa.Schema:
+    """A page's number, its features, and what is often needed of them."""
+    features = pa.struct(list(carried_schema(method.row_schema)))
+    return pa.schema(
+        [
+            ("number", pa.int64()),
+            ("features", features),
+            ("decidable", pa.bool_()),
+            ("same_host_group", pa.int64()),
+        ]
+    )
+
+
+def feature_rows(method: Method, numbers: pa.Array, features: pa.RecordBatch) -> pa.RecordBatch:
+    """`features_schema`: the features of pages."""
+    groups = np.ascontiguousarray(method.same_host_group(features)).view(np.int64)
+    columns = [numbers, to_spark(features).to_struct_array(), method.decidable(features), groups]
+    return pa.record_batch(columns, schema=features_schema(method))
+
+
+def packed_counts(counts: pa.RecordBatch, bits: int) -> pa.RecordBatch:
+    """Counts in the order of their keys, bucket by bucket, in rows of at most `ROW_COUNTS`."""
+    keys, count = counts["key"].to_numpy(), counts["count"].to_numpy()
+    bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
+    is_first = np.diff(bucket, prepend=-1) != 0
+    firsts = np.flatnonzero(is_first)
+    place = np.arange(keys.size) - firsts[np.cumsum(is_first) - 1] if keys.size else firsts
+    starts = np.flatnonzero(place % ROW_COUNTS == 0)
+    places = np.append(starts, keys.size)
+    return pa.record_batch(
+        [bucket[starts], _bytes(keys, places), _bytes(count, places)], schema=PACKED
+    )
+
+
+def _bytes(numbers: NDArray[np.uint64] | Numbers, places: Numbers) -> pa.BinaryArray:
+    offsets = pa.py_buffer((places * 8).astype(np.int32))
+    data = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.binary(), places.size - 1, [None, offsets, data])

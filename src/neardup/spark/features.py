@@ -1,9 +1,9 @@
 """The survey, for a method that needs one, and the features of all pages.
 
-There are many more counts than pages. So they are packed: a row holds all keys of a bucket (keys
-with the same first bits) and their counts as byte strings. Spark moves few large rows, and the
-local engine's code adds them up. If there are few counts above 1, every task gets all of them;
-otherwise pages are processed in chunks, each joined with the counts of the keys that it looks up.
+There are many more counts than pages. So they are packed: a row holds some keys of a bucket (keys
+with the same first bits) and their counts as byte strings. Spark moves few rows of bounded size,
+and the local engine's code adds them up. If there are few counts above 1, every task gets all of
+them; otherwise pages are processed in chunks, each with the counts of the keys that it looks up.
 """
 
 from __future__ import annotations
@@ -15,135 +15,99 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.arrays import Numbers
+from neardup.local.exchange import carried_schema, from_spark, to_spark, unpacked_counts
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
 from neardup.methods.identical import COLUMNS, identity_columns
 from neardup.schemas import COUNTS, PAGES
 from neardup.spark.columns import (
-    carried_schema,
-    from_spark,
+    PACKED,
+    bounded,
+    feature_rows,
+    features_schema,
     map_batches,
     map_groups,
+    packed_counts,
     spark_schema,
-    to_spark,
 )
 from neardup.spark.identity import Identified
+from neardup.spark.prior import Earlier
+from neardup.spark.records import CHUNK_BITS
 from neardup.spark.session import Work
 from neardup.text.sites import Survey, add_counts
 
-BUCKET_BITS = 12
 COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them
-PACKED = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("counts", pa.binary())])
-COUNTED = carried_schema(COUNTS)
+
+
+def bucket_bits(pages: int) -> int:
+    """How many bits of a key are its bucket: few, and a bucket fits in a task."""
+    return max(12, (pages >> 14).bit_length())
 
 
 def survey_pages(
     count: Callable[[pa.RecordBatch], pa.RecordBatch],
     pages: DataFrame,
-    work: Work,
+    bits: int,
     earlier: DataFrame | None,
-    folder: str,
 ) -> DataFrame:
-    """`PACKED`: the counts of all pages and of `earlier`, one row per bucket."""
+    """`PACKED`: the counts of all pages and of `earlier`; rows without counts have keys that are
+    counted once."""
 
     def survey(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         for batch in batches:
             held.append(count(pages_of(batch)))
             if sum(each.num_rows for each in held) > COUNTS_AT_ONCE:
-                yield packed(add_counts(held))
+                yield from bounded(packed_counts(add_counts(held), bits))
                 held = []
-        yield packed(add_counts(held))
+        yield from bounded(packed_counts(add_counts(held), bits))
+
+    def add_buckets(table: pa.Table) -> Iterator[pa.RecordBatch]:
+        sums = add_counts([unpacked_counts(table)])
+        several = sums["count"].to_numpy() > 1
+        yield packed_counts(sums.filter(pa.array(several)), bits)
+        once = packed_counts(sums.filter(pa.array(~several)), bits)
+        nothing = pa.array([b""] * once.num_rows, pa.binary())
+        yield once.set_column(2, PACKED.field("counts"), nothing)
 
     counted = pages.mapInArrow(survey, spark_schema(PACKED))
     if earlier is not None:
-        counted = counted.unionByName(earlier)
-
-    def add_buckets(table: pa.Table) -> Iterator[pa.RecordBatch]:
-        yield packed(add_counts([unpacked(table)]))
-
-    added = map_groups(counted, ["bucket"], add_buckets, PACKED, rows_at_once=1)
-    return work.keep(added, f"result/remembered/{folder}")
+        same_buckets = map_batches(
+            earlier, lambda batch: packed_counts(unpacked_counts(batch), bits), PACKED
+        )
+        counted = counted.unionByName(same_buckets)
+    return map_groups(counted, ["bucket"], add_buckets, PACKED, rows_at_once=1)
 
 
 def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The pages of a batch that comes from Spark."""
-    return from_spark(batch.select(PAGES.names), PAGES)
+    """The pages of a batch that comes from Spark, in the columns that it has."""
+    schema = pa.schema([field for field in PAGES if field.name in batch.schema.names])
+    return from_spark(batch.select(schema.names), schema)
 
 
-def counted_more_than_once(counts: DataFrame) -> DataFrame:
-    """`PACKED` without the counts of 1, which no step needs."""
-
-    def several(batch: pa.RecordBatch) -> pa.RecordBatch:
-        counted = unpacked(batch)
-        return packed(add_counts([counted.filter(pa.array(counted["count"].to_numpy() > 1))]))
-
-    return map_batches(counts, several, PACKED)
-
-
-def number_of_counts(counts: DataFrame) -> int:
-    """How many keys are counted, of 8 bytes each."""
-    total = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
-    return int((total["bytes"] if total else None) or 0) // 8
+def whole_survey(several: DataFrame, pages: int) -> Survey:
+    """All counts in memory, if there are few; they pass through the driver some at a time."""
+    parts = [
+        _counts(np.frombuffer(row["keys"], np.uint64), np.frombuffer(row["counts"], np.int64))
+        for row in several.select("keys", "counts").toLocalIterator()
+    ]
+    return Survey.from_counts(pages, [add_counts(parts)])
 
 
-def whole_survey(counts: DataFrame, pages: int) -> Survey:
-    """All counts in memory, if there are few."""
-    return Survey.from_counts(pages, [add_counts([unpacked(counts.toArrow())])])
-
-
-def as_rows(counts: DataFrame) -> DataFrame:
-    """One row per key, with its count."""
-    return map_batches(counts, lambda batch: to_spark(unpacked(batch)), COUNTED)
-
-
-def packed(counts: pa.RecordBatch) -> pa.RecordBatch:
-    """Counts in the order of their keys, bucket by bucket."""
-    keys, count = counts["key"].to_numpy(), counts["count"].to_numpy()
-    bucket = (keys >> np.uint64(64 - BUCKET_BITS)).astype(np.int32)
-    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    places = np.append(starts, keys.size)
-    return pa.record_batch(
-        [bucket[starts], _bytes(keys, places), _bytes(count, places)], schema=PACKED
-    )
-
-
-def _bytes(numbers: NDArray[np.uint64] | Numbers, places: Numbers) -> pa.BinaryArray:
-    offsets = pa.py_buffer((places * 8).astype(np.int32))
-    data = pa.py_buffer(np.ascontiguousarray(numbers))
-    return pa.Array.from_buffers(pa.binary(), places.size - 1, [None, offsets, data])
-
-
-def unpacked(table: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
-    """Counts of several rows; a key may come more than once."""
-    keys, counts = (b"".join(table[name].to_pylist()) for name in ("keys", "counts"))
-    columns = [np.frombuffer(keys, np.uint64), np.frombuffer(counts, np.int64)]
-    return pa.record_batch(columns, schema=COUNTS)
+def _counts(keys: NDArray[np.uint64], counts: Numbers) -> pa.RecordBatch:
+    return pa.record_batch([keys, counts], schema=COUNTS)
 
 
 BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
-CHUNK_BITS = 11  # low bits of a place: 2048 pages make a chunk
 VIEWED = pa.schema([*PAGES, *COLUMNS])
 PLACED = pa.schema([("place", pa.int64()), *carried_schema(VIEWED)])
-LOOKUPS = pa.schema([("chunk", pa.int64()), ("key", pa.int64())])
-
-
-def features_schema(method: Method) -> pa.Schema:
-    """A page's place, its features, and what is often needed of them."""
-    features = pa.struct(list(carried_schema(method.row_schema)))
-    return pa.schema(
-        [
-            ("place", pa.int64()),
-            ("features", features),
-            ("decidable", pa.bool_()),
-            ("same_host_group", pa.int64()),
-        ]
-    )
+LOOKUPS = pa.schema([("chunk", pa.int64()), *PACKED])
 
 
 @dataclass(frozen=True)
@@ -164,21 +128,23 @@ def describe(
     records: DataFrame,
     found: Identified,
     work: Work,
-    earlier_counts: Mapping[str, DataFrame],
-    earlier_features: DataFrame | None = None,
+    earlier: Earlier | None = None,
     *,
     broadcast_counts: int = BROADCAST_COUNTS,
 ) -> DataFrame:
     """number, features, decidable and same_host_group of every page, in the work directory."""
-    pages = records.where("reason is null").join(found.dropped, "place", "left_anti")
-    pages = pages.select("place", *PAGES.names)
-    surveyor = Surveyor(found.count, work, earlier_counts, broadcast_counts)
-    described = _described(method, pages, surveyor)
+    pages = records.where("reason is null")
+    if found.dropped is not None:
+        pages = pages.join(found.dropped, "place", "left_anti")
+    viewed_first = method.site_counts is not None and method.surveys is not None
+    pages = pages.select("place", *(PAGES.names if viewed_first else method.columns))
+    counts = earlier.counts(method) if earlier else {}
+    described = _described(method, pages, Surveyor(found.count, work, counts, broadcast_counts))
     with work.stages("features") as stage:
         numbers = found.pages.where("place is not null").select("place", "number")
         numbered = described.join(numbers, "place").drop("place")
-        if earlier_features is not None:
-            numbered = numbered.unionByName(earlier_features)
+        if earlier is not None:
+            numbered = numbered.unionByName(earlier.features(found.pages))
         kept = work.keep(numbered, "result/remembered/features")
         stage.advance(found.count)
     return kept
@@ -187,12 +153,13 @@ def describe(
 def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFrame:
     """The features of pages, after counting what they depend on: what sites repeat, and what the
     method counts over the text of its view."""
-    schema = features_schema(method)
+    described = features_schema(method)
+    schema = described.set(0, described.field(0).with_name("place"))
     files = {name: Path(file).stem for name, file in survey_files(method).items()}
     sites, surveys = method.site_counts, method.surveys
 
     def step(batch: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
-        return _feature_rows(method, batch, method.describe(pages_of(batch), surveyed))
+        return _placed_rows(method, batch, method.describe(pages_of(batch), surveyed))
 
     if sites is None and surveys is None:
         return map_batches(pages, lambda batch: step(batch, NOTHING_SURVEYED), schema)
@@ -210,7 +177,7 @@ def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFram
     def features(batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
         if sites is None:
             return step(batch, SurveyResults(corpus=survey))
-        return _feature_rows(method, batch, _of_viewed(method, batch, survey))
+        return _placed_rows(method, batch, _of_viewed(method, batch, survey))
 
     counting = Counting(files["corpus"], count, lambda batch: count(batch)["key"].to_numpy())
     return surveyor.count(counting, pages)(features, schema)
@@ -232,17 +199,9 @@ def _of_viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.Reco
     return method.with_identity(features, [viewed[field.name] for field in COLUMNS])
 
 
-def _feature_rows(
-    method: Method, batch: pa.RecordBatch, features: pa.RecordBatch
-) -> pa.RecordBatch:
-    groups = np.ascontiguousarray(method.same_host_group(features)).view(np.int64)
-    columns = [
-        batch["place"],
-        to_spark(features).to_struct_array(),
-        method.decidable(features),
-        groups,
-    ]
-    return pa.record_batch(columns, schema=features_schema(method))
+def _placed_rows(method: Method, batch: pa.RecordBatch, features: pa.RecordBatch) -> pa.RecordBatch:
+    rows = feature_rows(method, batch["place"], features)
+    return rows.rename_columns(["place", *rows.schema.names[1:]])
 
 
 @dataclass(frozen=True)
@@ -257,45 +216,71 @@ class Surveyor:
     def count(self, counting: Counting, pages: DataFrame) -> WithCounts:
         """Count over all pages; returns a function that takes a step with the counts: with all of
         those above 1 in every task if they are few, else with those that a chunk looks up."""
+        bits = bucket_bits(self.pages)
         with self.work.stages("survey") as stage:
-            known = self.earlier.get(counting.folder)
-            counts = survey_pages(counting.count, pages, self.work, known, counting.folder)
+            earlier = self.earlier.get(counting.folder)
+            counts = survey_pages(counting.count, pages, bits, earlier)
+            counts = self.work.keep(counts, f"result/remembered/{counting.folder}")
             stage.advance(self.pages)
-        several, total = counted_more_than_once(counts), self.pages
-        if number_of_counts(several) > self.broadcast_counts:
-            rows = as_rows(several)
-            return lambda step, schema: _by_chunks(counting, pages, rows, total, step, schema)
+        several, total = counts.where("octet_length(counts) > 0"), self.pages
+        if self.work.on_connect or _number_of_counts(several) > self.broadcast_counts:
+            return lambda step, schema: _by_chunks(
+                counting, pages, several, bits, total, step, schema
+            )
         survey = self.work.spark.sparkContext.broadcast(whole_survey(several, total))
         return lambda step, schema: map_batches(
             pages, lambda batch: step(batch, survey.value), schema
         )
 
 
+def _number_of_counts(counts: DataFrame) -> int:
+    """How many keys are counted, of 8 bytes each."""
+    total = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
+    return int((total["bytes"] if total else None) or 0) // 8
+
+
 def _by_chunks(
     counting: Counting,
     pages: DataFrame,
     several: DataFrame,
+    bits: int,
     total: int,
     step: SurveyStep,
     schema: pa.Schema,
 ) -> DataFrame:
+    """A step over chunks of pages, each with the counts that it looks up."""
+
     def lookups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             chunks = batch["place"].to_numpy() >> CHUNK_BITS
             for chunk in np.unique(chunks):
                 here = batch.filter(pa.array(chunks == chunk))
-                keys = counting.lookups(pages_of(here)).view(np.int64)
-                yield pa.record_batch([np.full(keys.size, chunk), keys], schema=LOOKUPS)
+                keys = np.sort(counting.lookups(pages_of(here)))
+                rows = packed_counts(_counts(keys, np.zeros(keys.size, np.int64)), bits)
+                for each in bounded(rows):
+                    whose = pa.array(np.full(each.num_rows, chunk))
+                    yield pa.record_batch([whose, *each.columns], schema=LOOKUPS)
+
+    def look_up(table: pa.Table) -> Iterator[pa.RecordBatch]:
+        """The counts of the keys of each row, where they are more than 1."""
+        known = table.filter(pc.is_null(table["chunk"]))
+        survey = Survey.from_counts(total, [add_counts([unpacked_counts(known)])])
+        wanted = table.filter(pc.is_valid(table["chunk"]))
+        for row in wanted.to_pylist():
+            keys = np.frombuffer(row["keys"], np.uint64)
+            count = survey.count(keys)
+            found = packed_counts(_counts(keys[count > 1], count[count > 1]), bits)
+            whose = pa.array(np.full(found.num_rows, row["chunk"]))
+            yield pa.record_batch([whose, *found.columns], schema=LOOKUPS)
 
     def take_step(key: tuple[Any, ...], chunk: pa.Table, counts: pa.Table) -> pa.Table:
-        sums = add_counts(
-            from_spark(each, COUNTS) for each in counts.select(COUNTS.names).to_batches()
-        )
-        survey = Survey.from_counts(total, [sums])
+        survey = Survey.from_counts(total, [add_counts([unpacked_counts(counts)])])
         batches = chunk.combine_chunks().to_batches()
         return pa.Table.from_batches([step(batch, survey) for batch in batches])
 
-    answers = pages.mapInArrow(lookups, spark_schema(LOOKUPS)).distinct().join(several, "key")
+    wanted = pages.mapInArrow(lookups, spark_schema(LOOKUPS))
+    both = wanted.unionByName(several.withColumn("chunk", f.lit(None).cast("long")))
+    answers = map_groups(both, ["bucket"], look_up, LOOKUPS, rows_at_once=1)
     chunk = f.shiftright(f.col("place"), CHUNK_BITS).alias("chunk")
     chunks = pages.select(chunk, *pages.columns).groupBy("chunk")
     return chunks.cogroup(answers.groupBy("chunk")).applyInArrow(take_step, spark_schema(schema))

@@ -7,10 +7,11 @@ first; the others are skipped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as f
 
 from neardup.local.corpus import CARRIED
@@ -27,30 +28,58 @@ class Identified:
     """`pages` has number, place (null for a page of an earlier run) and `PAGE`."""
 
     pages: DataFrame
-    dropped: DataFrame  # the places of records that did not become pages
     skipped: DataFrame  # SKIP
+    dropped: DataFrame | None = None  # the places of records that did not become pages, if any
     count: int = 0  # of pages, once they are numbered
 
 
-def settle_identities(records: DataFrame, work: Work) -> Identified:
-    """The pages among the records, with their final ids, not numbered yet."""
+def identify(records: DataFrame, earlier: DataFrame | None, work: Work) -> Identified:
+    """Every page with its id and number; those of an earlier run (`earlier`) among them.
+
+    Records are sorted by id, so that those of one id are side by side. Where no id comes twice,
+    which is the rule, they are the pages, numbered as they stand.
+    """
+    ranked = work.keep(_ranked(records), "ranked")
+    sizes = part_sizes(ranked, f.max("nth").alias("nth"))
+    skipped = records.where("reason is not null").select(*SKIP)
+    if not sizes:
+        return Identified(ranked.select("place", *PAGE), skipped)
+    if earlier is None and max(each["nth"] for each in sizes) == 1:
+        pages, count = with_numbers(ranked, sizes)
+        return Identified(pages, skipped, count=count)
+    found = _settle(ranked, skipped, work)
+    if earlier is not None:
+        found = _without_earlier(found, earlier)
+    in_order = work.keep(in_parts(found.pages.orderBy("id"), "place", *PAGE), "numbered")
+    pages, count = with_numbers(in_order, part_sizes(in_order))
+    return replace(found, pages=pages, count=count)
+
+
+def _ranked(records: DataFrame) -> DataFrame:
+    """The records of pages in the order of their ids; `nth` counts those of one id."""
     under_id = Window.partitionBy("id").orderBy(*_order())
     columns = ["place", "again", "digest", *PAGE]
-    ranked = records.where("reason is null").select(*columns)
-    ranked = ranked.withColumn("nth", f.row_number().over(under_id))
+    by_id = records.where("reason is null").select(*columns).repartitionByRange("id")
+    ranked = by_id.withColumn("nth", f.row_number().over(under_id))
     ranked = ranked.withColumn("first_again", f.first("again").over(under_id))
-    ranked = work.keep(ranked, "ranked")
-    skipped = records.where("reason is not null").select(*SKIP)
+    return in_parts(ranked, *columns, "nth", "first_again")
+
+
+def in_parts(ordered: DataFrame, *columns: str) -> DataFrame:
+    """Ordered rows with their partition (`part`) and their row in it."""
+    row = f.monotonically_increasing_id().bitwiseAND(ROW_MASK)
+    return ordered.select(f.spark_partition_id().alias("part"), row.alias("row"), *columns)
+
+
+def _settle(ranked: DataFrame, skipped: DataFrame, work: Work) -> Identified:
+    """The pages among the records, with their final ids, not numbered yet."""
     firsts, repeats = ranked.where("nth = 1"), ranked.where("nth > 1")
-    if repeats.isEmpty():
-        nothing = repeats.select("place")
-        return Identified(firsts.select("place", *PAGE), nothing, skipped)
     renamed = work.keep(_renamed(ranked, repeats), "renamed")
     dropped = repeats.join(renamed, "place", "left_anti")
     again = repeats.join(renamed, "place").withColumn("id", f.col("name"))
     pages = firsts.select("place", *PAGE).unionByName(again.select("place", *PAGE))
     repeated = _duplicates(dropped, "another record has this id")
-    return Identified(pages, dropped.select("place"), skipped.unionByName(repeated))
+    return Identified(pages, skipped.unionByName(repeated), dropped.select("place"))
 
 
 def _order() -> list[Column]:
@@ -76,36 +105,29 @@ def _duplicates(pages: DataFrame, why: str) -> DataFrame:
     return pages.select("source", "record", "id", reason, f.lit(why).alias("detail"))
 
 
-def without_earlier(found: Identified, earlier: DataFrame) -> Identified:
+def _without_earlier(found: Identified, earlier: DataFrame) -> Identified:
     """The pages of an earlier run, and those whose ids it does not have."""
+    assert found.dropped is not None
     ids = earlier.select("id")
     seen = found.pages.join(ids, "id", "left_semi")
     old = earlier.select(f.lit(None).cast("long").alias("place"), *PAGE)
     return Identified(
         found.pages.join(ids, "id", "left_anti").select("place", *PAGE).unionByName(old),
-        found.dropped.unionByName(seen.select("place")),
         found.skipped.unionByName(_duplicates(seen, "the earlier result has this id")),
+        found.dropped.unionByName(seen.select("place")),
     )
 
 
-def number_pages(found: Identified, work: Work) -> Identified:
-    """The pages, numbered from 0 in the order of their ids."""
-    row = f.monotonically_increasing_id().bitwiseAND(ROW_MASK)
-    in_order = found.pages.orderBy("id").select(
-        f.spark_partition_id().alias("part"), row.alias("row"), "place", *PAGE
-    )
-    pages, count = with_numbers(work.keep(in_order, "result/remembered/pages"))
-    return Identified(pages, found.dropped, found.skipped, count)
+def part_sizes(in_order: DataFrame, *more: Column) -> list[Row]:
+    """The size of each sorted partition: all that comes to the driver to number the pages."""
+    return in_order.groupBy("part").agg(f.count("*").alias("count"), *more).collect()
 
 
-def with_numbers(in_order: DataFrame) -> tuple[DataFrame, int]:
-    """The pages with their numbers, and how many there are.
-
-    Only the sizes of the sorted partitions come to the driver.
-    """
-    sizes = {each["part"]: each["count"] for each in in_order.groupBy("part").count().collect()}
-    in_turn = (sizes.get(part, 0) for part in range(max(sizes)))
+def with_numbers(in_order: DataFrame, sizes: Sequence[Row]) -> tuple[DataFrame, int]:
+    """The pages, numbered from 0 in the order of their ids, and how many there are."""
+    of_part = {each["part"]: each["count"] for each in sizes}
+    in_turn = (of_part.get(part, 0) for part in range(max(of_part)))
     starts = list(accumulate(in_turn, initial=0))
     first = f.element_at(f.lit(starts).cast("array<bigint>"), f.col("part") + 1)
     number = (first + f.col("row")).alias("number")
-    return in_order.select(number, "place", *PAGE), sum(sizes.values())
+    return in_order.select(number, "place", *PAGE), sum(of_part.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from neardup.arrays import FeatureRows
+from neardup.local.exchange import carried_schema
 from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import PAIRS, VERDICTS
@@ -28,6 +30,17 @@ class PairJudge:
     method: Method
     features: DataFrame
     relations: Sequence[str]  # the verdicts that bring pages together
+
+    @property
+    def feature_bytes(self) -> DataFrame:
+        """number and bytes of the features of every page."""
+        lists = [
+            f.octet_length(f"features.{field.name}")
+            for field in carried_schema(self.method.row_schema)
+            if pa.types.is_binary(field.type) or pa.types.is_string(field.type)
+        ]
+        total = reduce(Column.__add__, lists, f.lit(100))
+        return self.features.select("number", total.cast("long").alias("bytes"))
 
     def judge(self, pairs: DataFrame) -> DataFrame:
         """`JUDGED`: the relation of the left page of each pair to the right one."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 
 from neardup.errors import InputError, UsageError
-from neardup.local.outcome import settings_of
+from neardup.local.outcome import describe_run, settings_of
 from neardup.local.pipeline import joining_relations
-from neardup.local.result import Result
+from neardup.local.result import Result, check_kept
 from neardup.local.run import Progress, Silent, Stages
 from neardup.methods.base import Joining, Method, assigner, searcher
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
@@ -24,12 +25,13 @@ from neardup.model import Relation
 from neardup.pages import Limits
 from neardup.rules.keeping import keep_policy
 from neardup.spark.candidates import pairs_by_keys, searched_pairs
-from neardup.spark.clusters import cluster_pages
+from neardup.spark.clusters import Clustered, cluster_pages
 from neardup.spark.features import BROADCAST_COUNTS, describe
-from neardup.spark.identity import Identified, number_pages, settle_identities, without_earlier
+from neardup.spark.identity import Identified, identify
 from neardup.spark.judging import PairJudge
 from neardup.spark.prior import Earlier, check_earlier, with_known
-from neardup.spark.reading import parse_inputs
+from neardup.spark.reading import is_hadoop, parse_inputs
+from neardup.spark.reading import write_kept as write_kept_pages
 from neardup.spark.session import (
     Storage,
     Work,
@@ -38,7 +40,7 @@ from neardup.spark.session import (
     spark_session,
     work_folder,
 )
-from neardup.spark.tables import summarise, write_tables
+from neardup.spark.tables import kept_places, summarise, write_tables
 
 
 def dedup(
@@ -52,67 +54,62 @@ def dedup(
     keep: str | None = None,
     contained: bool = False,
     against: str | Path | None = None,
+    write_kept: str | Path | None = None,
     threshold: float | None = None,
+    resume: bool = False,
     force: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
     master: str | None = None,
+    memory: int | None = None,
     partitions: int | None = None,
     broadcast_counts: int = BROADCAST_COUNTS,
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
-    `inputs` and `out` are paths that all machines of the cluster reach. The session that is active
-    is used; without one it is made, at `master` (by default what spark-submit says, or all cores of
-    this machine). `partitions` is the number of tasks of a shuffle. A survey of up to
+    `inputs` and `out` are paths that all machines of the cluster reach, `write_kept` is one of the
+    driver's machine. The session that is active is used; without one it is made, at `master` (by
+    default what spark-submit says, or all cores of this machine), with `memory` bytes for Java
+    [what fits this machine]. `partitions` is the number of tasks of a shuffle. A survey of up to
     `broadcast_counts` counts is sent to every task whole; of a larger one each task gets what its
     pages need. The rest is as in the local engine, and so is the answer.
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
-    chosen = _without_order(
-        make_method(method, options, preset=preset, view=view, threshold=threshold)
+    rules = Rules.of(
+        make_method(method, options, preset=preset, view=view, threshold=threshold),
+        keep,
+        contained,
+        broadcast_counts,
     )
-    if chosen.joining is Joining.REPOSITORY:
-        raise UsageError(
-            "joining=repository decides page by page, each against what was kept before it, which "
-            "a cluster cannot share out: use --engine local, or --set joining=components"
-        )
-    keep = keep_policy(keep, by_rule=False)
     stages = Stages(progress or Silent())
+    kept_file = None if write_kept is None else Path(write_kept)
+    if kept_file is not None:
+        if any(map(is_hadoop, inputs)):
+            raise UsageError("--write-kept reads the inputs again: name paths that Python opens")
+        check_kept(kept_file, inputs, force=force)
+    earlier_folder = None if against is None else str(against)
 
-    with spark_session(master, partitions) as spark:
+    with spark_session(master, partitions, memory, earlier_folder or "") as spark:
         storage = Storage(spark, out)
         check_destination(storage, out, force=force)
-        if against is not None:
-            check_earlier(Storage(spark, str(against)), str(against), chosen)
-        with work_folder(spark, out, stages) as work:
-            earlier = None if against is None else Earlier(str(against), work)
+        if earlier_folder is not None:
+            check_earlier(Storage(spark, earlier_folder), earlier_folder, rules.method)
+        run = describe_run(inputs, limits, rules.method, None)
+        run = json.dumps([run, earlier_folder, rules.keep, rules.contained])
+        with work_folder(
+            spark, out, stages, run, resume=resume, against=earlier_folder or ""
+        ) as work:
+            earlier = Earlier.of(earlier_folder, rules.method, work)
             with stages("parse"):
                 records = parse_inputs(inputs, limits, work)
-            with stages("identify"):
-                found = _identify(records, earlier, work)
-            old = earlier.clusters(found.pages) if earlier else None
-            features = describe(
-                chosen,
-                records,
-                found,
-                work,
-                earlier.counts(chosen) if earlier else {},
-                earlier.features(found.pages) if earlier else None,
-                broadcast_counts=broadcast_counts,
-            )
-            with stages("candidates"):
-                pairs = work.keep(_candidates(chosen, features, found, work), "pairs")
-            judge = PairJudge(chosen, features, joining_relations(chosen, contained=contained))
-            with stages("judge"):
-                verdicts = _judge(judge, pairs, found, earlier, old, work)
-            with stages("cluster"):
-                clustered = cluster_pages(judge, found.pages, verdicts, keep, work, old)
+            decided = decide(records, rules, work, earlier)
             with stages("write"):
-                write_tables(found, features, verdicts, clustered, work)
-                settings = settings_of(chosen, preset, keep, contained)
-                summary = summarise(inputs, settings, found, features, verdicts, clustered, work)
+                write_tables(decided, work)
+                settings = settings_of(rules.method, preset, rules.keep, contained)
+                summary = summarise(inputs, settings, decided, work)
+            if kept_file is not None:
+                write_kept_pages(kept_file, inputs, limits, kept_places(decided), work)
             text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
             storage.write_text(f"{work.result}/summary.json", text)
             put_in_place(work, out)
@@ -121,23 +118,60 @@ def dedup(
     return result
 
 
-def _without_order(method: Method) -> Method:
-    if assigner(method) is not None:
-        raise UsageError(
-            f"{method.name} decides page by page against what it has seen, which no cluster can "
-            "share; use the local engine"
-        )
-    return method
+@dataclass(frozen=True)
+class Rules:
+    """How a run decides."""
+
+    method: Method
+    keep: str
+    contained: bool
+    broadcast_counts: int = BROADCAST_COUNTS
+
+    @classmethod
+    def of(cls, method: Method, keep: str | None, contained: bool, broadcast_counts: int) -> Rules:
+        """The rules, unless they take what a cluster does not have."""
+        if assigner(method) is not None:
+            raise UsageError(
+                f"{method.name} decides page by page against what it has seen, which no cluster "
+                "can share; use the local engine"
+            )
+        if method.joining is Joining.REPOSITORY:
+            raise UsageError(
+                "joining=repository decides page by page, each against what was kept before it, "
+                "which a cluster cannot share out: use --engine local, or --set joining=components"
+            )
+        return cls(method, keep_policy(keep, by_rule=False), contained, broadcast_counts)
 
 
-def _identify(records: DataFrame, earlier: Earlier | None, work: Work) -> Identified:
-    """Every page with its id and number; those of an earlier run among them."""
-    found = settle_identities(records, work)
-    if found.pages.isEmpty():
-        raise InputError(_nothing_read(found.skipped))
-    if earlier is not None:
-        found = without_earlier(found, earlier.pages)
-    return number_pages(found, work)
+@dataclass(frozen=True)
+class Decided:
+    """The decisions about all pages, as tables."""
+
+    found: Identified
+    features: DataFrame
+    verdicts: DataFrame
+    clustered: Clustered
+
+
+def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None = None) -> Decided:
+    """The decisions about the pages among parsed records, and those of an earlier run."""
+    method, stages = rules.method, work.stages
+    with stages("identify"):
+        found = identify(records, earlier.pages if earlier else None, work)
+        if not found.count:
+            raise InputError(_nothing_read(found.skipped))
+    old = earlier.clusters(found.pages) if earlier else None
+    features = describe(
+        method, records, found, work, earlier, broadcast_counts=rules.broadcast_counts
+    )
+    with stages("candidates"):
+        pairs = work.keep(_candidates(method, features, found, work), "pairs")
+    judge = PairJudge(method, features, joining_relations(method, contained=rules.contained))
+    with stages("judge"):
+        verdicts = _judge(judge, pairs, found, earlier, old, work)
+    with stages("cluster"):
+        clustered = cluster_pages(judge, found.pages, verdicts, rules.keep, work, old)
+    return Decided(found, features, verdicts, clustered)
 
 
 def _nothing_read(skipped: DataFrame) -> str:

@@ -1,58 +1,46 @@
 """The first step: every record of the inputs, parsed, in the work directory.
 
-Files are distributed over tasks; Parquet files are split by row groups. Tasks use neardup's own
-readers, which open local paths and those of fsspec, and hold one batch at a time. Files that only
-Hadoop can open (`HADOOP`) are fetched by Spark and passed to the same readers. The reasons are in
-docs/decisions/0010-spark.md.
+Files are distributed over tasks; large ones are cut where their format allows it. Tasks use
+neardup's own readers, which open local paths and those of fsspec, and hold one batch at a time.
+Files that only Hadoop can open (`HADOOP`) are fetched by Spark and passed to the same readers. The
+reasons are in docs/decisions/0010-spark.md.
 """
 
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import reduce
+from itertools import chain
+from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip
 from neardup.pages import Limits
+from neardup.pages.fields import TableRow
 from neardup.pages.formats import FORMATS, format_of_name
-from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files, place_of
-from neardup.pages.parquet import read_parquet
-from neardup.pages.readers import Reading
-from neardup.spark.columns import map_batches, spark_schema
-from neardup.spark.records import RECORDS, as_records, placed, with_repeated_pages
+from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
+from neardup.pages.raw import Block, gathered
+from neardup.pages.readers import Range, Reading, read_range, split_file
+from neardup.pages.writers import writer_for
+from neardup.spark.columns import spark_schema
+from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
 from neardup.spark.session import Work
+from neardup.text.charset import to_utf8
 
 # Schemes that Spark reads and fsspec does not, or only with more set-up than a package.
 HADOOP = ("hdfs", "viewfs", "s3a", "s3n", "abfs", "abfss", "wasb", "wasbs", "dbfs", "file")
-ROWS_OF_A_PIECE = 4096  # minimum rows of a piece of a Parquet file
+RANGE_BYTES = 32_000_000  # of a range of a file that is cut
+CUT_HERE = 256  # files that the driver cuts itself; of more, each is a task
 FILES_OF_A_TASK = 128  # files of one page each
-MOST_TASKS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A file, or some row groups of one; `groups` is 0 for a whole file."""
-
-    path: str
-    name: str
-    format: str  # empty if only the content can tell
-    first_group: int = 0
-    groups: int = 0
-
-
-_NUMBERS = ("first_group", "groups")
-PIECES = pa.schema(
-    [(each.name, pa.int64() if each.name in _NUMBERS else pa.string()) for each in fields(Piece)]
-)
 
 
 def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame:
@@ -61,12 +49,12 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame
     if "-" in ours:
         raise InputError("the Spark engine reads files; standard input is for the local engine")
     parsed = [_fetched(each, limits, work) for each in inputs if is_hadoop(each)]
-    files = _listed(ours, work)
-    if ours:
-        parsed.append(_read_by_tasks(files, limits, work))
+    files = list(find_files(ours)) if ours else []
+    if files:
+        parsed.append(_read_by_tasks(ranges_of(files), limits, work))
     records = work.keep(reduce(DataFrame.unionByName, parsed), "records")
-    archives = files.where(f.col("format") == "archive")
-    return with_repeated_pages(records, archives, limits, work)
+    archives = [each.path for each in files if each.format == "archive"]
+    return with_repeated_pages(records, archives, limits, work) if archives else records
 
 
 def is_hadoop(path: str) -> bool:
@@ -75,27 +63,57 @@ def is_hadoop(path: str) -> bool:
     return bool(colon) and scheme in HADOOP
 
 
-def _listed(inputs: Sequence[str], work: Work) -> DataFrame:
-    files = [Piece(each.path, each.name, each.format or "") for each in find_files(inputs)]
-    rows = [tuple(asdict(each).values()) for each in files]
-    return work.spark.createDataFrame(rows, spark_schema(PIECES))
+def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[list[Range]]:
+    """The files and ranges of files that each task reads, in the order of reading."""
+    one_page = {name for name, each in FORMATS.items() if each.is_one_page}
+    tasks: list[list[Range]] = []
+    small: list[Range] = []
+    for file in files:
+        if file.format == IGNORED or file.format in one_page:
+            small.append(Range(file.path, file.name, file.format or ""))
+            continue
+        cut = split_file(file, range_bytes) if len(files) <= CUT_HERE else None
+        tasks += [[each] for each in cut or [Range(file.path, file.name, file.format or "")]]
+    tasks += [
+        small[start : start + FILES_OF_A_TASK] for start in range(0, len(small), FILES_OF_A_TASK)
+    ]
+    step = max(1, -(-len(tasks) // MOST_TASKS))
+    starts = range(0, len(tasks), step)
+    return [[*chain.from_iterable(tasks[start : start + step])] for start in starts]
 
 
-def _read_by_tasks(files: DataFrame, limits: Limits, work: Work) -> DataFrame:
-    cores = work.spark.sparkContext.defaultParallelism
-    pieces = map_batches(files.repartition(4 * cores), _cut, PIECES)
-    one_page = [name for name, each in FORMATS.items() if each.is_one_page]
-    small = f.col("format").isin(IGNORED, *one_page)
-    weight = f.sum(f.when(small, 1 / FILES_OF_A_TASK).otherwise(1)).alias("tasks")
-    total = pieces.agg(weight).first()
-    tasks = max(1, min(MOST_TASKS, math.ceil(total["tasks"] or 0))) if total else 1
+def _read_by_tasks(tasks: Sequence[Sequence[Range]], limits: Limits, work: Work) -> DataFrame:
+    # A file that cannot be cut still uses all cores of the machine that reads it.
+    threads = max(1, work.cores // len(tasks))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = (Piece(**row) for batch in batches for row in batch.to_pylist())
-        items = (record for piece in found for record in _read_piece(piece, limits))
-        return placed(as_records(items))
+        return placed(as_records(blocks_of([*ranges_in(batches)], limits), threads))
 
-    return pieces.repartition(tasks).mapInArrow(read, spark_schema(RECORDS))
+    return a_task_each(tasks, work).mapInArrow(read, spark_schema(RECORDS))
+
+
+def a_task_each(tasks: Sequence[Sequence[Range]], work: Work) -> DataFrame:
+    """`ranges`: what each task reads, as JSON, one row in each partition."""
+    rows = [(json.dumps([asdict(each) for each in task]),) for task in tasks]
+    frame = work.spark.createDataFrame(rows, "ranges string").coalesce(1)
+    return frame.repartition(len(tasks)) if len(tasks) > 1 else frame
+
+
+def ranges_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Range]:
+    """The ranges of a task."""
+    for batch in batches:
+        for packed in batch["ranges"].to_pylist():
+            yield from (Range(**each) for each in json.loads(packed))
+
+
+def blocks_of(ranges: Sequence[Range], limits: Limits) -> Iterator[Block]:
+    """The records of some ranges and files, with the revisits that an archive resolves itself."""
+    for part in ranges:
+        if part.end:
+            yield from read_range(part, limits)
+    reading = Reading(limits, keep_original=False)
+    yield from chain.from_iterable(reading.sources(each.file for each in ranges if not each.end))
+    yield from reading.last_source()
 
 
 def _fetched(path: str, limits: Limits, work: Work) -> DataFrame:
@@ -104,7 +122,7 @@ def _fetched(path: str, limits: Limits, work: Work) -> DataFrame:
     root = path.rstrip("/").partition(":")[2].lstrip("/") + "/"
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return placed(as_records(_fetched_records(batches, root, limits)))
+        return placed(as_records(gathered(_fetched_records(batches, root, limits))))
 
     return source.load(path).select("path", "content").mapInArrow(read, spark_schema(RECORDS))
 
@@ -134,46 +152,57 @@ class _Held(LocalPlace):
         return io.BytesIO(self._content)
 
 
-def _cut(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Whole files, and Parquet files in pieces of some row groups."""
-    pieces = [piece for row in batch.to_pylist() for piece in _pieces(Piece(**row))]
-    return pa.RecordBatch.from_pylist([asdict(piece) for piece in pieces], PIECES)
+# Kept pages, written again
+
+RAW_PAGES = pa.schema([("file", pa.int64()), ("nth", pa.int64()), ("page", pa.binary())])
+KEPT_BYTES = 32_000_000  # of the pages that pass through the driver at once, about
 
 
-def _pieces(file: Piece) -> list[Piece]:
-    if file.format != "parquet":
-        return [file]
-    try:
-        with place_of(file.path).open(file.path) as stream:
-            about = pq.ParquetFile(stream).metadata
-            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-    except (pa.ArrowException, OSError):
-        return [file]  # reading it will report the error
-    starts = _starts(sizes)
-    ends = [*starts[1:], len(sizes)]
-    return [
-        Piece(file.path, file.name, file.format, start, end - start)
-        for start, end in zip(starts, ends, strict=True)
-    ] or [file]
+def write_kept(
+    path: Path, inputs: Sequence[str], limits: Limits, kept: DataFrame, work: Work
+) -> None:
+    """Write the kept pages (`source`, `record`, `id`) to one file, in the order of reading.
+
+    Tasks read the inputs again, a file each, and pick the kept pages; the driver writes them.
+    """
+    rows = [
+        (number, each.source, json.dumps(asdict(Range(each.path, each.name, each.format or ""))))
+        for number, each in enumerate(find_files(inputs))
+    ]
+    files = work.spark.createDataFrame(rows, "file long, source string, range string")
+    wanted = kept.groupBy("source").agg(f.collect_list(f.struct("record", "id")).alias("pages"))
+    tasks = files.join(wanted, "source").select("file", "range", "pages")
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                ids = {each["record"]: each["id"] for each in row["pages"]}
+                file = Range(**json.loads(row["range"])).file
+                yield from _kept_of(row["file"], file, ids, limits)
+
+    picked = tasks.repartition(min(len(rows), MOST_TASKS), "file").mapInArrow(
+        read, spark_schema(RAW_PAGES)
+    )
+    picked = work.keep(picked, "kept-pages")
+    total = picked.agg(f.sum(f.octet_length("page")).alias("bytes")).first()
+    parts = 1 + int((total["bytes"] if total else None) or 0) // KEPT_BYTES
+    in_order = picked.repartitionByRange(parts, "file", "nth").sortWithinPartitions("file", "nth")
+    with work.stages("keep") as stage, writer_for(path) as writer:
+        for packed in in_order.select("page").toLocalIterator():
+            raw = pickle.loads(packed["page"])
+            writer.write(raw, to_utf8(raw.body, raw.charset)[0].decode())
+            stage.advance(1, len(raw.body))
 
 
-def _starts(sizes: Sequence[int]) -> list[int]:
-    """The first row group of each piece."""
-    starts, held = [], ROWS_OF_A_PIECE
-    for group, size in enumerate(sizes):
-        if held >= ROWS_OF_A_PIECE:
-            starts.append(group)
-            held = 0
-        held += size
-    return starts
-
-
-def _read_piece(piece: Piece, limits: Limits) -> Iterator[RawPage | Skip]:
-    place = place_of(piece.path)
-    if not piece.groups:
-        file = File(piece.path, piece.name, piece.format or None, place)
-        yield from Reading(limits, keep_original=False).read([file])
-        return
-    groups = range(piece.first_group, piece.first_group + piece.groups)
-    with place.open(piece.path) as stream:
-        yield from read_parquet(piece.path, stream, limits, row_groups=groups)
+def _kept_of(
+    number: int, file: File, ids: Mapping[int, str], limits: Limits
+) -> Iterator[pa.RecordBatch]:
+    """The kept pages of a file, one in a batch: a page may be large."""
+    records = Reading(limits, keep_original=True).read([file])
+    pages = (each for each in records if isinstance(each, RawPage) and each.source.record in ids)
+    for nth, raw in enumerate(pages):
+        original = raw.original
+        if isinstance(original, TableRow):  # without the rows around it
+            original = TableRow(original.batch.slice(original.row, 1), 0)
+        page = pickle.dumps(replace(raw, id=ids[raw.source.record], original=original))
+        yield pa.record_batch([[number], [nth], [page]], schema=RAW_PAGES)

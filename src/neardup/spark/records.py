@@ -17,19 +17,23 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.local.corpus import DERIVED, with_derived
+from neardup.local.exchange import carried_schema, to_spark
+from neardup.local.run import ordered_map
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages import Limits
 from neardup.pages.archive import Record, records
 from neardup.pages.inputs import place_of, resumes
-from neardup.pages.raw import gather
+from neardup.pages.raw import Block, gathered
 from neardup.pages.streams import chunks
 from neardup.pages.warc import Revisit, WarcReader, own_keys, target_of, wanted_keys
 from neardup.schemas import PAGES
-from neardup.spark.columns import carried_schema, spark_schema, to_spark
+from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.session import Work
 from neardup.text.parse import parse
 
 PLACE_BITS = 33  # of a place, for the row within a task, as Spark numbers rows
+CHUNK_BITS = 11  # low bits of a place: at most 2048 pages make a chunk
+CHUNK, CHUNK_BYTES = 1 << CHUNK_BITS, 32_000_000  # about
 
 # A parsed page, or, with a reason, a skipped record.
 RECORDS = pa.schema(
@@ -43,13 +47,22 @@ RECORDS = pa.schema(
 )
 
 
-def as_records(items: Iterable[RawPage | Skip]) -> Iterator[pa.RecordBatch]:
-    """`RECORDS`, in batches, with places not set yet."""
-    for pages, skips in gather(items):
-        if pages.num_rows:
-            yield _page_records(with_derived(parse(pages), pages["time"].is_valid()))
-        if skips:
-            yield _skip_records(skips)
+def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordBatch]:
+    """`RECORDS`, in batches, with places not set yet; parsed by so many threads."""
+
+    def parsed(block: Block) -> list[pa.RecordBatch]:
+        raw = block()
+        pages = page_records(raw.pages) if raw.pages.num_rows else None
+        found = [] if pages is None else [*bounded(pages)]
+        return [*found, _skip_records(raw.skips)] if raw.skips else found
+
+    for batches in ordered_map(parsed, blocks, threads):
+        yield from batches
+
+
+def page_records(raw: pa.RecordBatch) -> pa.RecordBatch:
+    """`RECORDS` of raw pages."""
+    return _page_records(with_derived(parse(raw), raw["time"].is_valid()))
 
 
 def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
@@ -74,16 +87,24 @@ def _skip_records(skips: Sequence[Skip]) -> pa.RecordBatch:
 
 
 def placed(batches: Iterable[pa.RecordBatch], first: int = 0) -> Iterator[pa.RecordBatch]:
-    """The records, each with a unique place: the number of its task, then its row."""
+    """The records, each with a unique place: the number of its task, then its row.
+
+    A row whose batch would make a chunk of pages (`CHUNK` places) too large begins another.
+    """
     context = TaskContext.get()
     assert context is not None
     place = first + (context.partitionId() << PLACE_BITS)
+    room = CHUNK_BYTES
     for batch in batches:
+        if batch.nbytes > room:
+            place, room = -(-place // CHUNK) * CHUNK, CHUNK_BYTES
+        room -= batch.nbytes
         places = pa.array(np.arange(place, place + batch.num_rows))
         place += batch.num_rows
         yield batch.set_column(0, RECORDS.field("place"), places)
 
 
+MOST_TASKS = 10_000
 FIRST_PLACE = 1 << 61  # of revisited pages, beyond the places of the first pass
 KEYS = pa.schema(
     [
@@ -100,14 +121,16 @@ Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def with_repeated_pages(
-    parsed: DataFrame, archives: DataFrame, limits: Limits, work: Work
+    parsed: DataFrame, archives: Sequence[str], limits: Limits, work: Work
 ) -> DataFrame:
     """The records, with a page in place of every revisit whose page is in another archive."""
     unresolved = f.coalesce(f.col("reason"), f.lit("")) == str(SkipReason.UNRESOLVED_REVISIT)
     open_ones = parsed.where(unresolved)
     if open_ones.isEmpty():
         return parsed
-    keys = archives.select("path").mapInArrow(_keys(limits), spark_schema(KEYS))
+    paths = work.spark.createDataFrame([(path,) for path in archives], "path string")
+    tasks = min(len(archives), MOST_TASKS)
+    keys = paths.repartition(tasks).mapInArrow(_keys(limits), spark_schema(KEYS))
     found = work.keep(_found(open_ones, work.keep(keys, "revisit-keys")), "revisits")
     waiting = f.collect_list(f.struct("source", "record", "url", "date", "keys")).alias("waiting")
     by_archive = found.groupBy(f.col("owner.source").alias("path")).agg(waiting)
@@ -161,7 +184,7 @@ def _repeated(limits: Limits) -> Step:
     """The pages that revisits repeat, each in place of its revisit."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return placed(as_records(_pages(batches, limits)), FIRST_PLACE)
+        return placed(as_records(gathered(_pages(batches, limits))), FIRST_PLACE)
 
     return read
 

@@ -1,67 +1,232 @@
-"""The Spark session of a run, and its work folder: local, on HDFS or in an object store."""
+"""The Spark session of a run, its settings and errors, and its work folder: local, on HDFS or in an
+object store."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from neardup.errors import NeardupError, OutputError
-from neardup.local.run import Stages
+from neardup.errors import InputError, NeardupError, OutputError, UsageError
+from neardup.local.run import Stages, default_workers
+from neardup.spark.columns import BATCH_BYTES
 
 OLDEST_JAVA = 17
 NO_JAVA = (
     "the Spark engine needs Java 17 or 21: install it (Debian, Ubuntu: apt-get install "
     "openjdk-17-jre-headless) and set JAVA_HOME if it is not found by itself"
 )
+PAGE_BYTES = 1_000_000  # of a Parquet page
 # For a session that neardup creates; an existing one keeps its own.
-OURS = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
-# For any session, during a run.
+OURS = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.daemon.module": "neardup.spark.daemon",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "4MB",
+}
+# For any session, during a run. With these, what Spark holds does not grow with the size of rows:
+# docs/scale.md has the bounds.
 DURING_A_RUN = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2048",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH_BYTES),
+    "spark.sql.autoBroadcastJoinThreshold": "4MB",
+    "spark.sql.files.maxPartitionBytes": "32MB",
+    # The vectorised reader holds thousands of rows of any size; this one holds one.
+    "spark.sql.parquet.enableVectorizedReader": "false",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
+# For each Parquet file written: blocks and pages end by their bytes, whatever a row has.
+BOUNDED_FILES = {
+    "parquet.block.size": str(BATCH_BYTES),
+    "parquet.block.size.row.check.min": "1",
+    "parquet.page.size": str(PAGE_BYTES),
+    "parquet.page.size.row.check.min": "1",
+}
+# On one machine Java runs for minutes, and most of its time would go into optimising its own code.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1"
+GIGABYTE = 1 << 30
+LEAST_HEAP, MOST_HEAP = GIGABYTE, 8 * GIGABYTE
+
+
+class SparkError(NeardupError):
+    """Spark has failed; the message says what to change."""
 
 
 @contextmanager
-def spark_session(master: str | None, partitions: int | None) -> Iterator[SparkSession]:
+def spark_session(
+    master: str | None, partitions: int | None, memory: int | None = None, against: str = ""
+) -> Iterator[SparkSession]:
     """The active session, or a new one that is stopped afterwards, set for a run.
 
     `master` is where a new session runs; without it that is what spark-submit says, or all cores
     of this machine. `partitions` is the number of tasks of a shuffle; without it Spark chooses.
+    `memory` is that of Java, in bytes, in a new session on this machine. Errors of Spark become one
+    line; what Spark says about them is in a log file that the line names.
     """
     there = SparkSession.getActiveSession()
-    spark = there or _new_session(master)
-    try:
-        with _set(spark, {**DURING_A_RUN, **_exactly(partitions)}):
-            yield spark
-    finally:
-        if there is None:
-            spark.stop()
+    if there is not None and memory is not None:
+        raise UsageError("the Spark session runs already: its memory is what it was started with")
+    with _explained(against) as log:
+        spark = there or _new_session(master, memory, log)
+        try:
+            with _set(spark, {**DURING_A_RUN, **_exactly(partitions)}):
+                yield spark
+        finally:
+            if there is None:
+                with suppress(Py4JError, OSError):  # if Java is gone, there is nothing to stop
+                    spark.stop()
 
 
-def _new_session(master: str | None) -> SparkSession:
+@contextmanager
+def running(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session of the user, set for a run."""
+    with _explained(""), _set(spark, DURING_A_RUN):
+        yield spark
+
+
+def _new_session(master: str | None, memory: int | None, log: Path) -> SparkSession:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted:
+    settings = dict(OURS)
+    if submitted:
+        if memory is not None:
+            raise UsageError("spark-submit has started Java: give it --driver-memory instead")
+    else:
         check_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        master = master or "local[*]"
+        if master.startswith("local") and "JavaOptions" not in _users_settings():
+            settings["spark.driver.extraJavaOptions"] = QUICK_JAVA
+        if memory is not None or not re.search(r"driver[.-]memory", _users_settings()):
+            settings["spark.driver.memory"] = f"{(memory or fitting_heap(master)) >> 20}m"
     builder = SparkSession.builder.appName("neardup")
-    if master or not submitted:
-        builder = builder.master(master or "local[*]")
-    for name, value in OURS.items():
+    if master:
+        builder = builder.master(master)
+    for name, value in settings.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    with _errors_to(log):
+        return builder.getOrCreate()
+
+
+def fitting_heap(master: str) -> int:
+    """Bytes of heap for Java: what this machine can spare beside the Python workers, or the least
+    that a driver of a cluster needs."""
+    if not master.startswith("local"):
+        return LEAST_HEAP
+    spare = (machine_memory() - default_workers() * GIGABYTE) // 2
+    return min(max(spare, LEAST_HEAP), MOST_HEAP)
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this process may use."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            total = min(total, int(Path(path).read_text()))
+    return total
+
+
+def _users_settings() -> str:
+    """What the user has set for Spark beforehand."""
+    settings = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    folder = os.environ.get("SPARK_CONF_DIR") or f"{os.environ.get('SPARK_HOME', '')}/conf"
+    with suppress(OSError):
+        settings += Path(folder, "spark-defaults.conf").read_text()
+    return settings
+
+
+@contextmanager
+def _errors_to(log: Path) -> Iterator[None]:
+    """Let Java, which is started meanwhile, write its messages to a file and not to the screen."""
+    sys.stderr.flush()
+    screen = os.dup(2)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(screen, 2)
+        os.close(screen)
+
+
+@contextmanager
+def _explained(against: str) -> Iterator[Path]:
+    """A log file, and errors of Spark in one line that names it; without errors it is removed."""
+    handle, name = tempfile.mkstemp(".log", "neardup-spark-")
+    os.close(handle)
+    log, keep = Path(name), False
+    try:
+        yield log
+    except NeardupError:
+        raise
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        keep = True
+        told = traceback.format_exc()
+        with log.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(told)
+        explained = explain(str(error), log.read_text("utf-8", "replace"), against)
+        explained.add_note(f"details are in {log}")
+        for note in getattr(error, "__notes__", []):
+            explained.add_note(note)
+        raise explained from None
+    finally:
+        if not keep:
+            log.unlink(missing_ok=True)
+
+
+# What a log says, and what to do about it; the first that is found counts.
+CAUSES = {
+    r"OutOfMemoryError|GC overhead limit|INVALID_DRIVER_MEMORY": "Spark ran out of memory: "
+    "give Java more with --memory 4GB on one machine, or with spark.driver.memory and "
+    "spark.executor.memory on a cluster",
+    r"No space left on device": "a disk is full: free some space, or set spark.local.dir to a "
+    "larger disk; the work folder is next to the result",
+    r"Python worker exited unexpectedly|exit code 137|\bMemoryError\b": "a Python worker ended, "
+    "most likely for lack of memory: use fewer cores (--master 'local[1]'), or raise "
+    "spark.executor.memoryOverhead on a cluster",
+    r"No module named 'neardup'": "the executors have no neardup: install it there, or set "
+    "spark.pyspark.python to a Python that has it",
+}
+
+
+def is_damaged(against: str, message: str) -> bool:
+    """Whether Spark says that it cannot read the earlier result."""
+    return bool(against) and f"{against.rstrip('/')}/" in message
+
+
+def explain(message: str, log: str, against: str = "") -> NeardupError:
+    """What went wrong and what to do about it, in one line."""
+    if is_damaged(against, message):
+        return InputError(
+            f"the earlier result {against} is damaged or incomplete: make it again, or run without "
+            "--against"
+        )
+    raised = re.findall(r"^neardup\.errors\.\w+: (.+)$", message, re.M)
+    if raised:
+        return SparkError(raised[-1])
+    for pattern, advice in CAUSES.items():
+        if re.search(pattern, message) or re.search(pattern, log):
+            return SparkError(advice)
+    causes = re.findall(
+        r"^(?:: |Caused by: )?((?:[\w$]+\.)*\w+(?:Exception|Error): .+)$", message, re.M
+    )
+    lines = causes[-1:] or message.strip().splitlines() or ["Java has ended"]
+    return SparkError(f"Spark failed: {lines[0].strip()}")
 
 
 def check_java() -> None:
@@ -158,40 +323,99 @@ class Work:
 
     spark: SparkSession
     folder: str
-    storage: Storage
     stages: Stages
+    storage: Storage | None = None  # without one, every step is taken
+    finished: list[str] = field(default_factory=list)  # the steps that are done
 
     @property
     def result(self) -> str:
         """The directory that becomes the result."""
         return f"{self.folder}/result"
 
-    def keep(self, rows: DataFrame, name: str) -> DataFrame:
+    @property
+    def on_connect(self) -> bool:
+        """Whether the session is one of Spark Connect, which has no context: no broadcasts."""
+        return is_connect(self.spark)
+
+    @property
+    def cores(self) -> int:
+        """The tasks that run at a time."""
+        return 2 if self.on_connect else self.spark.sparkContext.defaultParallelism
+
+    def keep(self, rows: DataFrame, name: str, codec: str = "snappy") -> DataFrame:
         """Write rows to the work directory and continue from there.
 
-        This is a checkpoint: later steps do not compute them again, even if a machine is lost.
+        This is a checkpoint: later steps do not compute them again, even if a machine is lost, nor
+        does the same run when it is resumed.
         """
         path = f"{self.folder}/{name}"
-        rows.write.mode("overwrite").option("compression", "snappy").parquet(path)
+        if self.storage is None or not self.storage.exists(f"{path}/_SUCCESS"):
+            self.write(rows, path, codec)
+        self.finished.append(name)
         return self.spark.read.schema(rows.schema).parquet(path)
+
+    def write(self, rows: DataFrame, path: str, codec: str = "zstd") -> None:
+        """Write rows as Parquet files whose blocks are small."""
+        options = {"compression": codec, **BOUNDED_FILES}
+        rows.write.mode("overwrite").options(**options).parquet(path)
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager
-def work_folder(spark: SparkSession, out: str, stages: Stages) -> Iterator[Work]:
-    """The work directory of a run that writes `out`, next to it; removed when the run ends."""
+def work_folder(
+    spark: SparkSession,
+    out: str,
+    stages: Stages,
+    run: str = "",
+    *,
+    resume: bool = False,
+    against: str = "",
+) -> Iterator[Work]:
+    """The work directory of a run that writes `out`, next to it; removed when the run ends.
+
+    `run` describes the run: only what an equal run has left is resumed. A run that fails or is
+    interrupted leaves the steps it has finished, unless the request or the inputs are wrong, or
+    the earlier result `against`.
+    """
     storage = Storage(spark, out)
-    parent, _, name = out.rstrip("/").rpartition("/")
-    folder = f"{parent}/.{name}.work" if parent or out.startswith("/") else f".{name}.work"
-    mark = f"{folder}/neardup-work"
+    folder = work_path(out)
+    mark, label = f"{folder}/neardup-work", json.dumps(run) + "\n"
     if storage.exists(folder) and not (storage.is_empty(folder) or storage.exists(mark)):
         raise OutputError(f"{folder} is in the way and is no work folder of neardup; remove it")
-    storage.delete(folder)
-    storage.make(folder)
-    storage.write_text(mark, "a work folder of neardup\n")
-    try:
-        yield Work(spark, folder, storage, stages)
-    finally:
+    if not (resume and storage.exists(mark) and storage.read_text(mark) == label):
         storage.delete(folder)
+        storage.make(folder)
+        storage.write_text(mark, label)
+    work, left_for_later = Work(spark, folder, stages, storage), False
+    try:
+        yield work
+    except (UsageError, InputError):
+        raise
+    except BaseException as error:
+        left_for_later = bool(work.finished) and not is_damaged(against, str(error))
+        if left_for_later:
+            error.add_note("finished steps are kept: the same run with --resume continues")
+        raise
+    finally:
+        if not left_for_later:
+            _remove(storage, folder)
+
+
+def work_path(out: str) -> str:
+    """The place of the work folder of a run that writes `out`."""
+    parent, _, name = out.rstrip("/").rpartition("/")
+    return f"{parent}/.{name}.work" if parent or out.startswith("/") else f".{name}.work"
+
+
+def _remove(storage: Storage, folder: str) -> None:
+    try:
+        storage.delete(folder)
+    except (Py4JError, OSError):  # Java is gone
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_destination(storage: Storage, out: str, *, force: bool) -> None:
@@ -208,6 +432,7 @@ def check_destination(storage: Storage, out: str, *, force: bool) -> None:
 
 def put_in_place(work: Work, out: str) -> None:
     """Move the complete result to `out`; an earlier result is removed only then."""
+    assert work.storage is not None
     earlier = f"{work.folder}/earlier"
     if work.storage.exists(out):
         work.storage.move(out, earlier)

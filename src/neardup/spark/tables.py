@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
@@ -14,20 +14,22 @@ from neardup.model import Relation
 from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
 from neardup.spark.clusters import Clustered
 from neardup.spark.columns import renamed
-from neardup.spark.identity import Identified
 from neardup.spark.session import Work
+
+if TYPE_CHECKING:
+    from neardup.spark.pipeline import Decided
 
 NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
 
 
-def write_tables(
-    found: Identified, features: DataFrame, verdicts: DataFrame, clustered: Clustered, work: Work
-) -> None:
+def write_tables(decided: Decided, work: Work) -> None:
     """Write clusters, pairs, rejected and skipped as directories of sorted Parquet files."""
+    found = decided.found
     failed = f.col("relation").isin(*REJECTED)
-    named = _with_ids(verdicts, found.pages)
+    named = _with_ids(decided.verdicts, found.pages)
+    clusters = cluster_rows(found.pages, decided.features, decided.clustered)
     tables = {
-        "clusters": (result.CLUSTERS, _clusters(found.pages, features, clustered), ["id"]),
+        "clusters": (result.CLUSTERS, clusters, ["id"]),
         "pairs": (result.PAIRS, named.where(~failed), ["a", "b"]),
         "rejected": (result.PAIRS, named.where(failed), ["a", "b"]),
         "skipped": (result.SKIPPED, found.skipped, result.SKIPPED.names),
@@ -35,7 +37,8 @@ def write_tables(
     for name, (schema, rows, order) in tables.items():
         columns = [_column(field) for field in schema]
         ordered = rows.select(columns).sortWithinPartitions(*order)
-        ordered.write.parquet(f"{work.result}/{name}.parquet")
+        work.write(ordered, f"{work.result}/{name}.parquet")
+    work.write(found.pages, f"{work.result}/remembered/pages")
 
 
 def _column(field: pa.Field) -> Column:
@@ -47,7 +50,8 @@ def _column(field: pa.Field) -> Column:
     return f.coalesce(column, f.lit(NEVER[field.type])).alias(field.name)
 
 
-def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> DataFrame:
+def cluster_rows(pages: DataFrame, features: DataFrame, clustered: Clustered) -> DataFrame:
+    """One row per page: its cluster, and its relation to the kept page."""
     rows = pages.select("number", "id", "url").join(clustered.pages, "number")
     for number, name in (("label", "cluster"), ("kept", "kept_id")):
         rows = rows.join(renamed(pages, **{number: "number", name: "id"}), number)
@@ -67,6 +71,13 @@ def _clusters(pages: DataFrame, features: DataFrame, clustered: Clustered) -> Da
     )
 
 
+def kept_places(decided: Decided) -> DataFrame:
+    """source, record and id of the kept pages of this run."""
+    kept = decided.clustered.pages.where("number = kept").select("number")
+    pages = decided.found.pages.where("place is not null").join(kept, "number")
+    return pages.select("source", "record", "id")
+
+
 def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
     for number, name in (("left", "a"), ("right", "b")):
         verdicts = verdicts.join(renamed(pages, **{number: "number", name: "id"}), number)
@@ -76,13 +87,12 @@ def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
 def summarise(
     inputs: Sequence[str],
     settings: Mapping[str, object],
-    found: Identified,
-    features: DataFrame,
-    verdicts: DataFrame,
-    clustered: Clustered,
+    decided: Decided,
     work: Work,
 ) -> dict[str, Any]:
     """The summary, as the local engine writes it."""
+    found, clustered = decided.found, decided.clustered
+    verdicts, features = decided.verdicts, decided.features
     relations, skips = _tally(verdicts, "relation"), _tally(found.skipped, "reason")
     counts = _page_counts(found.pages, clustered, sum(skips.values()))
     counts["undecided"] = _undecided(features, clustered)
