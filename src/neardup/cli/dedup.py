@@ -137,8 +137,8 @@ def dedup(
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
-        unset = settings["memory"] == DEFAULTS["memory"]  # then it is what fits the machine
-        settings["memory"] = None if unset else parse_size(settings["memory"])
+        if settings["memory"] is not None:
+            settings["memory"] = parse_size(settings["memory"])
     settings |= {"write_kept": write_kept, "resume": resume}
     with shown_progress(lambda: _interrupted(out)) as progress:
         result = run(
