@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -270,6 +271,61 @@ def test_the_keyboard_is_enough(visit: Any) -> None:
     page.wait_for_url("**/clusters/c*")
     page.keyboard.press("Escape")
     page.wait_for_url("**/clusters")
+
+
+def test_a_cluster_is_reviewed_by_keyboard(visit: Any) -> None:
+    page = visit("/clusters/c1")
+    press = page.keyboard.press
+    press("j")
+    page.wait_for_url("**/pair?*")
+    assert "1 of 3" in page.inner_text("nav.along")
+    press("j")
+    expect_text(page, "2 of 3")
+    press("k")
+    expect_text(page, "1 of 3")
+    press("y")
+    expect_text(page, "2 of 3")
+    assert page.get_by_role("status").inner_text().startswith("Your feedback was saved")
+    page.get_by_label("Note (optional)").press("n")  # a letter, not an answer
+    assert "2 of 3" in page.inner_text("nav.along")
+    page.evaluate("document.activeElement.blur()")
+    press("k")
+    expect_text(page, "1 of 3")
+    page.get_by_role("button", name="Withdraw feedback").click()
+    assert page.get_by_role("status").inner_text().startswith("Your feedback was withdrawn")
+
+
+def expect_text(page: Page, words: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(page.locator("nav.along")).to_contain_text(words)
+
+
+def test_a_request_is_tried_on_the_page_of_the_api(visit: Any) -> None:
+    page = visit("/docs")
+    route = page.locator("section.route", has=page.locator("#list_clusters"))
+    route.get_by_text("Try it").click()
+    route.get_by_label("search").fill("ferry")
+    route.get_by_role("button", name="Send").click()
+    route.locator("pre:not(.example):visible").wait_for()
+    page.wait_for_function("document.querySelector('form pre:not([hidden])')?.textContent")
+    answer = route.locator("form pre").inner_text()
+    assert answer.startswith("200")
+    assert '"clusters":[{"name":"c1"' in answer
+
+
+def test_reasons_are_in_chinese_and_no_word_of_the_navigation_breaks(visit: Any) -> None:
+    phone = {"viewport": {"width": 360, "height": 700}, "locale": "zh-CN"}
+    page = visit(pair(FERRIES[0], FERRIES[2], methods="all"), **phone)
+    for each in [
+        page.inner_text(".why"),
+        *page.locator(".methods td:last-child").all_inner_texts(),
+    ]:
+        assert not re.search("[a-z]{4,}", each), each
+    assert "要求的相似度" in page.inner_text("dl.evidence")
+    page.get_by_role("link", name="English").click()
+    heights = "[...document.querySelectorAll('.top nav a')].map((link) => link.offsetHeight)"
+    assert len({*page.evaluate(heights)}) == 1
 
 
 def test_it_speaks_chinese_when_asked(visit: Any) -> None:

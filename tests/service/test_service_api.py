@@ -161,7 +161,7 @@ def test_clusters_are_listed_in_parts(http: httpx.Client) -> None:
                 for part in range(12)
             )
             add(http, f"listed-{number}-{copy}", text, url=f"http://{site}/")
-    wanted: dict[str, Any] = {"search": "LISTED-", "most": 2}
+    wanted: dict[str, Any] = {"search": "LISTED-", "limit": 2}
     names: list[str] = []
     skip: int | None = 0
     while skip is not None:
@@ -184,7 +184,7 @@ def test_a_cluster_tells_its_pages_and_history(http: httpx.Client, ferries: list
     assert found["kept"] == ferries[0]
     assert [page["id"] for page in found["members"]] == ferries
     assert [event["kind"] for event in found["history"]][:2] == ["created", "joined"]
-    part = http.get(f"/v1/clusters/{name}", params={"most": 1}).json()
+    part = http.get(f"/v1/clusters/{name}", params={"limit": 1}).json()
     assert (len(part["members"]), part["size"], part["next"]) == (1, 2, 1)
     assert is_problem(http.get("/v1/clusters/c999999"), 404, "not-found")
     assert is_problem(http.get("/v1/clusters/nonsense"), 404, "not-found")
@@ -285,7 +285,7 @@ def test_machines_can_watch(http: httpx.Client) -> None:
     [
         ({"method": "GET", "url": "/nowhere"}, 404, "not-found"),
         ({"method": "PUT", "url": "/v1/pages"}, 405, "method-not-allowed"),
-        ({"method": "GET", "url": "/v1/clusters?most=many"}, 422, "invalid"),
+        ({"method": "GET", "url": "/v1/clusters?limit=many"}, 422, "invalid"),
         ({"method": "GET", "url": "/v1/clusters?since=yesterday"}, 422, "invalid"),
         ({"method": "GET", "url": "/v1/clusters?sort=best"}, 422, "invalid"),
         ({"method": "POST", "url": "/v1/pages", "content": b"{"}, 400, "bad-json"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
+import pytest
 
 from service_process import Service
 
@@ -33,8 +35,37 @@ def test_the_description_names_every_route(http: httpx.Client) -> None:
 def test_the_api_can_be_read_without_scripts_from_elsewhere(http: httpx.Client) -> None:
     page = http.get("/docs").text
     assert "/v1/feedback/pairs.csv" in page
-    assert "http://" not in page.replace("http://127.0.0.1", "")
-    assert "https://" not in page
+    for address in re.findall(r"https?://[^/\"'%&]+", page):
+        assert "127.0.0.1" in address or address.endswith(".example")  # of examples
+    assert page.count('data-route="/v1/') == 13
+    assert "curl " in page
+
+
+def test_operations_have_names_that_a_client_can_use(http: httpx.Client) -> None:
+    paths = http.get("/openapi.json").json()["paths"].values()
+    names = [each["operationId"] for operations in paths for each in operations.values()]
+    assert len(set(names)) == len(names)
+    assert {"add_pages", "get_page", "list_clusters", "withdraw_feedback"} <= set(names)
+    assert all(re.fullmatch("[a-z_]+", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("GET", "/v1/clusters?limt=3", "limit"),
+        ("GET", "/v1/clusters?most=3", "limit"),
+        ("GET", "/v1/pages/a?txt=true", "text"),
+        ("GET", "/v1/stats?x=1", "sizes"),
+        ("POST", "/v1/pages?dryrun=1", "dryrun"),
+        ("GET", "/clusters?serch=x", "search"),
+    ],
+)
+def test_unknown_parameters_are_refused(
+    http: httpx.Client, method: str, path: str, named: str
+) -> None:
+    answer = http.request(method, path, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert named in answer.json()["detail"]
 
 
 def test_whatever_fits_the_description_gets_an_answer(service: Service) -> None:

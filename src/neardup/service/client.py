@@ -171,7 +171,7 @@ class Client:
         members: list[StoredPage] = []
         skip: int | None = 0
         while skip is not None:
-            params = {"skip": skip, "most": 1_000}
+            params = {"skip": skip, "limit": 1_000}
             found = self._caller.json("GET", _cluster_path(name), params=params, missing=True)
             if found is None:
                 break
@@ -181,14 +181,14 @@ class Client:
 
     def history(self, name: str) -> list[Event]:
         """The events of a cluster."""
-        found = self._caller.json("GET", _cluster_path(name), params={"most": 1}, missing=True)
+        found = self._caller.json("GET", _cluster_path(name), params={"limit": 1}, missing=True)
         return [] if found is None else [record_from(Event, each) for each in found["history"]]
 
     def changes(
         self, since: int = 0, *, kinds: Sequence[str] = MAIN_CHANGES, most: int = 1_000
     ) -> Changes:
         """What happened to clusters after change number `since`; see `Index.changes`."""
-        params = {"since": since, "kinds": ",".join(kinds), "most": most}
+        params = {"since": since, "kinds": ",".join(kinds), "limit": most}
         found = self._caller.json("GET", "/v1/changes", params=params)
         listed = [record_from(Change, each) for each in found["changes"]]
         return Changes(listed, found["next"], found["more"])

@@ -40,6 +40,7 @@ SAFE_HEADERS = {
             "style-src 'self'",
             "script-src 'self'",
             "img-src 'self'",
+            "connect-src 'self'",
             "base-uri 'none'",
             "form-action 'self'",
             "frame-ancestors 'none'",

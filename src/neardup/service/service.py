@@ -15,8 +15,10 @@ from functools import partial
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from fastapi import Depends, Request, Security
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from neardup.errors import did_you_mean
 from neardup.index import Answer, Index
 from neardup.index.writer import Writer
 from neardup.model import RawPage
@@ -88,14 +90,37 @@ def needs(needed: Access) -> Any:
 READER, WRITER = needs(Access.READ), needs(Access.WRITE)
 
 
+async def only_known_parameters(request: Request) -> None:
+    """Refuse a query with a parameter that the route does not have: a typing error, mostly."""
+    if not request.url.query:
+        return
+    known = _parameters(request.scope["route"].dependant)
+    for name in request.query_params:
+        if name not in known:
+            listed = ", ".join(known) if known else "none"
+            hint = did_you_mean(name, known)
+            raise Problem(
+                422, "unknown-parameter", f"unknown parameter {name!r}; there are: {listed}{hint}"
+            )
+
+
+def _parameters(dependant: Dependant) -> list[str]:
+    """The names of the query parameters of a route and of what it depends on."""
+    names = [each.alias for each in dependant.query_params]
+    return [*names, *(name for part in dependant.dependencies for name in _parameters(part))]
+
+
+KNOWN = Depends(only_known_parameters)
+
+
 def for_readers(*problems: int) -> dict[str, Any]:
     """What a route that reads declares: the access it needs and the problems it may report."""
-    return {"dependencies": [READER], "responses": problem_responses(*problems)}
+    return {"dependencies": [READER, KNOWN], "responses": problem_responses(*problems)}
 
 
 def for_writers(*problems: int) -> dict[str, Any]:
     """The same for a route that writes."""
-    return {"dependencies": [WRITER], "responses": problem_responses(*problems)}
+    return {"dependencies": [WRITER, KNOWN], "responses": problem_responses(*problems)}
 
 
 async def read_json(request: Request, read: Callable[[bytes], Result]) -> Result:

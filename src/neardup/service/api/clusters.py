@@ -32,11 +32,11 @@ router = APIRouter(prefix="/v1")
 FARTHEST = 1_000_000_000
 LONGEST_HISTORY = 1_000  # the latest events
 Skip = Annotated[int, Query(ge=0, le=FARTHEST, description="how many to skip")]
-Most = Annotated[int, Query(ge=1, le=1_000, description="how many to return")]
+Most = Annotated[int, Query(alias="limit", ge=1, le=1_000, description="how many to return")]
 PairId = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
-@router.get("/clusters", tags=["clusters"], **for_readers())
+@router.get("/clusters", operation_id="list_clusters", tags=["clusters"], **for_readers())
 async def list_clusters(
     service: Running,
     smallest: Annotated[int, Query(ge=1, le=FARTHEST, description="the least number of pages")] = 2,
@@ -61,7 +61,7 @@ async def list_clusters(
     return ClusterList(clusters=clusters[:most], next=skip + most if len(clusters) > most else None)
 
 
-@router.get("/clusters/{name}", tags=["clusters"], **for_readers(404))
+@router.get("/clusters/{name}", operation_id="get_cluster", tags=["clusters"], **for_readers(404))
 async def show_cluster(
     service: Running,
     name: Annotated[str, Path(max_length=30)],
@@ -87,7 +87,7 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
     )
 
 
-@router.get("/changes", tags=["clusters"], **for_readers())
+@router.get("/changes", operation_id="list_changes", tags=["clusters"], **for_readers())
 async def list_changes(
     service: Running,
     since: Annotated[
@@ -114,7 +114,11 @@ _FEEDBACK = body_of(FeedbackIn.model_json_schema())
 
 
 @router.post(
-    "/feedback", tags=["feedback"], openapi_extra=_FEEDBACK, **for_writers(404, 408, 413, 415)
+    "/feedback",
+    operation_id="give_feedback",
+    tags=["feedback"],
+    openapi_extra=_FEEDBACK,
+    **for_writers(404, 408, 413, 415),
 )
 async def give(request: Request) -> Feedback:
     """Mark two stored pages as duplicates or as different. This overrides the method."""
@@ -136,7 +140,13 @@ def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> F
     return stored
 
 
-@router.delete("/feedback", tags=["feedback"], status_code=204, **for_writers(404))
+@router.delete(
+    "/feedback",
+    operation_id="withdraw_feedback",
+    tags=["feedback"],
+    status_code=204,
+    **for_writers(404),
+)
 async def take_back(service: Running, a: PairId, b: PairId) -> None:
     """Withdraw the feedback on a pair, so that the method decides again."""
     withdrawn = await service.workers.write(
@@ -146,20 +156,32 @@ async def take_back(service: Running, a: PairId, b: PairId) -> None:
         raise not_found("no feedback on this pair")
 
 
-@router.get("/feedback", tags=["feedback"], **for_readers())
+@router.get("/feedback", operation_id="list_feedback", tags=["feedback"], **for_readers())
 async def list_feedback(service: Running) -> list[Feedback]:
     """List all feedback, oldest first."""
     return await service.workers.read(service.index.feedback)
 
 
-@router.get("/feedback/pairs.csv", tags=["feedback"], response_class=Response, **for_readers())
+@router.get(
+    "/feedback/pairs.csv",
+    operation_id="download_feedback_pairs",
+    tags=["feedback"],
+    response_class=Response,
+    **for_readers(),
+)
 async def download_pairs(service: Running) -> Response:
     """Download the labelled pairs (a, b, label) for `neardup tune` and `neardup evaluate`."""
     feedback = await service.workers.read(service.index.feedback)
     return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
 
 
-@router.get("/feedback/pages.jsonl", tags=["feedback"], response_class=Response, **for_readers())
+@router.get(
+    "/feedback/pages.jsonl",
+    operation_id="download_feedback_pages",
+    tags=["feedback"],
+    response_class=Response,
+    **for_readers(),
+)
 async def download_pages(service: Running) -> Response:
     """Download the texts of those pages; with the pairs they make a labelled set."""
     content = await service.workers.read(labelled_pages, service.index)

@@ -44,7 +44,12 @@ _SCHEMA.pop("$defs")
 _SCHEMA["properties"] |= dict.fromkeys("ab", PageIn.model_json_schema())
 
 
-@router.post("", openapi_extra=body_of(_SCHEMA), **for_readers(404, 408, 409, 413, 415))
+@router.post(
+    "",
+    operation_id="compare_pages",
+    openapi_extra=body_of(_SCHEMA),
+    **for_readers(404, 408, 409, 413, 415),
+)
 async def compare_pages(request: Request) -> Compared:
     """Compare two pages by one method or by all. Nothing is stored.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
@@ -53,6 +53,8 @@ _RAW_SCHEMA = {"type": "string", "description": "needs ?url= or ?id="}
 class AddQuery(BaseModel):
     """The parameters of a request that adds pages."""
 
+    model_config = ConfigDict(extra="forbid")
+
     url: str = Field("", description="of a raw page", max_length=URL_LENGTH)
     id: str = Field("", description="of a raw page", max_length=LONGEST_ID)
     time: str | None = Field(None, description="of a raw page, ISO 8601")
@@ -85,7 +87,13 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", response_model=Answer, responses=_ANSWERS, openapi_extra=_REQUEST)
+@router.post(
+    "",
+    operation_id="add_pages",
+    response_model=Answer,
+    responses=_ANSWERS,
+    openapi_extra=_REQUEST,
+)
 async def add(request: Request) -> Response:
     """Add one page or many, and report whether each is new or a duplicate, and of what.
 
@@ -174,7 +182,12 @@ async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list
     return answers
 
 
-@router.get("/{id:page_id}", response_model_exclude_none=False, **for_readers(404))
+@router.get(
+    "/{id:page_id}",
+    operation_id="get_page",
+    response_model_exclude_none=False,
+    **for_readers(404),
+)
 async def show_page(
     service: Running,
     id: PageId,  # noqa: A002
@@ -192,7 +205,7 @@ def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
     return PageOut(page=page, text=content.text if content else None)
 
 
-@router.delete("/{id:page_id}", status_code=204, **for_writers(404))
+@router.delete("/{id:page_id}", operation_id="remove_page", status_code=204, **for_writers(404))
 async def remove(service: Running, id: PageId) -> None:  # noqa: A002
     """Remove a page from the index; the rest of its cluster is judged again."""
     if not await service.workers.write(service.index.remove, plain_id(id)):

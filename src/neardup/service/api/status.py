@@ -19,7 +19,7 @@ router = APIRouter(tags=["status"])
 READY_SECONDS = 5.0
 
 
-@router.get("/v1/stats", **for_readers())
+@router.get("/v1/stats", operation_id="get_stats", **for_readers())
 async def stats(
     service: Running,
     sizes: Annotated[bool, Query(description="include the bytes per table (slower)")] = False,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from neardup.index import Feedback, Index, StoredPage
-from neardup.index.contents import word_on
+from neardup.index.contents import reasons, word_on
 from neardup.model import RawPage, Source, Verdict
 from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
@@ -27,13 +27,22 @@ from neardup.service.api.comparison import ALL, Comparison, Side, compare, store
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import BODY, LONGEST_ID, plain_id
 from neardup.service.review.rendering import pair_path, render
-from neardup.service.review.visits import ReadingVisit, Visit, WritingVisit
+from neardup.service.review.visits import ReadingVisit, Visit, WritingVisit, own_path
 
 router = APIRouter()
 LONGEST_NOTE = 2_000
 LONGEST_EVIDENCE = 600  # characters of one entry
 LISTED_FEEDBACK = 500
 Id = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
+
+
+class Neighbours(NamedTuple):
+    """The pairs of a cluster one after another: each page that is not kept, and why it is there."""
+
+    place: int  # of this pair, counted from 1; 0 if it is none of them
+    pairs: int
+    previous: str  # paths
+    next: str
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class PairView:
     verdict: Verdict
     feedback: Feedback | None
     texts: Marked | None
+    neighbours: Neighbours
     all_verdicts: dict[str, Verdict]
 
 
@@ -80,8 +90,22 @@ def _pair(index: Index, a: str, b: str, with_all: bool) -> PairView:
         index.explain(a, b),
         word_on(index.store, a, b),
         mark_texts(*texts) if texts else None,
+        _neighbours(index, pages[0]),
         compare(index, a, b, ALL).verdicts if with_all and texts else {},
     )
+
+
+def _neighbours(index: Index, page: StoredPage) -> Neighbours:
+    """What comes before and after a page of a cluster when its pages are reviewed in order."""
+    cluster = index.cluster(page.cluster)
+    ids = [each for each in cluster.members if each != cluster.kept] if cluster else []
+    if cluster is None or page.id not in ids:
+        return Neighbours(0, len(ids), "", "")
+    at = ids.index(page.id)
+    around = [ids[each] if 0 <= each < len(ids) else "" for each in (at - 1, at + 1)]
+    why = index.store.read(lambda session: reasons(index.method, session, [*filter(None, around)]))
+    paths = [pair_path(each, why[each].of or cluster.kept) if each else "" for each in around]
+    return Neighbours(at + 1, len(ids), *paths)
 
 
 def _evidence(evidence: Mapping[str, Any], visit: Visit) -> list[tuple[str, str]]:
@@ -214,7 +238,8 @@ async def give(visit: WritingVisit) -> Response:
     await visit.service.workers.write(
         give_feedback, visit.service.index, a, b, answer == "yes", note[:LONGEST_NOTE]
     )
-    return RedirectResponse(pair_path(a, b, done="saved"), 303)
+    then = form.get("next")
+    return RedirectResponse(own_path(then) if then else pair_path(a, b, done="saved"), 303)
 
 
 @router.post("/feedback/take-back")
