@@ -108,7 +108,7 @@ a run in one process, kernels compiled, over the six sets together.
 VIEWS_TEXT = """## Which text of a page counts
 
 F1 of each method on whole pages, on their main text, and on what is their own (without what the
-site repeats); the best of a method's settings is bold.
+site repeats); the best of a method's settings is bold. Others were not measured.
 
 """
 EFFECTS_TEXT = """## One change at a time
@@ -286,7 +286,8 @@ def _views_table(figures: dict[str, Any]) -> Iterator[str]:
     for base in BUILT_IN:
         best = best_of(base, figures)
         for name in settings_of(base):
-            measured = figures.get(name, {})
+            if not (measured := figures.get(name, {})):
+                continue
             values = [f"{measured[each]['f1']:.3f}" if each in measured else "" for each in SIX]
             label = spoken(name, view=True)
             label = f"**{label}**" if name == best else label
