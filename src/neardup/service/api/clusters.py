@@ -96,7 +96,7 @@ async def list_changes(
     kinds: Annotated[
         str,
         Query(
-            description="any of created, merged, split, joined, left, removed; with commas",
+            description="any of created, merged, split, joined, left, removed, kept; with commas",
             max_length=100,
         ),
     ] = "created,merged,split",
