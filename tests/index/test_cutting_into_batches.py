@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,17 @@ from hypothesis import strategies as st
 
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, html_page
-from neardup.index.candidates import BOUNDS, Bounds
+from neardup.index.candidates import (
+    BOUNDS,
+    Bounds,
+    Keys,
+    candidates_of_many,
+    candidates_of_one,
+)
 from neardup.methods.minhash import Minhash
+from neardup.methods.registry import make_method
 from neardup.schemas import KEYS
+from neardup.stores.session import Session
 
 METHODS = ["own-text", "exact", "simhash", "minhash"]
 MANY = 20_000
@@ -140,3 +149,37 @@ def test_a_copy_is_found_although_all_its_keys_are_hot(monkeypatch: pytest.Monke
         for number in range(0, 30, 7):
             copy = html_page(pages[number].body, id="copy", url="http://copy.example/")
             assert index.query(copy).of == pages[number].id
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("method", ["own-text", "simhash"])
+def test_candidates_of_a_page_alone_are_those_of_a_batch_of_one(method: str, seed: int) -> None:
+    """Pages that come alone have a way of their own to their candidates, and the same ones."""
+    chance = random.Random(seed)
+    stored = range(1, 60)
+    postings = [
+        (key, number) for key in range(12) for number in stored if chance.random() < key / 11
+    ]
+    chance.shuffle(postings)
+    keys = Keys(np.arange(12), np.full(12, 100))
+    bounds = Bounds(hot=20, reach=5, candidates=8, window=chance.choice([None, 30]))
+    session = cast("Session", _Seen({number: number for number in stored}))
+    gone = {*chance.sample(stored, 5)}
+    arguments = make_method(method), session, postings, keys, {100: 60}, gone, bounds
+    alone, together = candidates_of_one(*arguments), candidates_of_many(*arguments)
+    assert alone.left.tolist() == together.left.tolist()
+    assert alone.right.tolist() == together.right.tolist()
+    assert {*alone.remembered.entries()} == {*together.remembered.entries()}
+    assert alone.forgotten == together.forgotten
+    assert alone.left.size
+    assert alone.forgotten
+
+
+class _Seen:
+    """When pages were last added; all of a session that candidates need."""
+
+    def __init__(self, times: dict[int, int]) -> None:
+        self._times = times
+
+    def seen(self, numbers: list[int]) -> dict[int, int]:
+        return {number: self._times[number] for number in numbers}

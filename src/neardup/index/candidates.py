@@ -10,6 +10,7 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
 from neardup.methods.identical import identical_in, identity_keys
 from neardup.model import Relation
 from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
+from neardup.stores.schema import Row
 from neardup.stores.session import Session
 
 Rows = NDArray[np.int64]
@@ -160,6 +162,59 @@ def candidates(
     into batches. What the store holds about them, and about the pages in `gone`, is out of date.
     """
     postings = session.postings(np.unique(keys.keys).tolist())
+    if len(arriving) == 1:
+        return candidates_of_one(method, session, postings, keys, arriving, gone, bounds)
+    return candidates_of_many(method, session, postings, keys, arriving, gone, bounds)
+
+
+def candidates_of_one(
+    method: Method,
+    session: Session,
+    postings: Sequence[Row],
+    keys: Keys,
+    arriving: Mapping[int, int],
+    gone: set[int],
+    bounds: Bounds,
+) -> Candidates:
+    """`candidates_of_many` for a page that comes alone, without the arrays that many need."""
+    [page] = arriving
+    listed: dict[int, list[int]] = {}
+    for key, number in postings:
+        if number != page and number not in gone:
+            listed.setdefault(key, []).append(number)
+    shared: Counter[int] = Counter()
+    forgotten: list[tuple[int, int]] = []
+    for key in sorted(listed):
+        numbers = sorted(listed[key])
+        first = len(numbers) - bounds.reach if len(numbers) > bounds.hot else 0
+        forgotten += [(key, number) for number in numbers[:first]]
+        shared.update(numbers[first:])
+    if bounds.window is not None:
+        since = arriving[page] - bounds.window
+        seen = session.seen(sorted(shared))
+        shared = Counter({each: shared[each] for each in shared if seen[each] >= since})
+    chosen = sorted(shared)
+    source = method.candidate_source
+    if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
+        single = np.array([number for number in chosen if shared[number] == 1], np.int64)
+        turns = np.argsort(chance_order(single, np.full(single.size, page)))
+        left_out = {*single[turns[source.max_single_key_pairs :]].tolist()}
+        chosen = [number for number in chosen if number not in left_out]
+    chosen.sort(key=lambda number: (-shared[number], -number))
+    left = np.array(sorted(chosen[: bounds.candidates]), np.int64)
+    return Candidates(left, np.full(left.size, page), keys, forgotten)
+
+
+def candidates_of_many(
+    method: Method,
+    session: Session,
+    postings: Sequence[Row],
+    keys: Keys,
+    arriving: Mapping[int, int],
+    gone: set[int],
+    bounds: Bounds,
+) -> Candidates:
+    """See `candidates`; `postings` are the stored pages under the keys."""
     stored = np.array(postings, np.int64).reshape(-1, 2)
     stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
     earlier = np.unique(stored[:, 1])
