@@ -20,11 +20,16 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
         folder = os.environ.get("NEARDUP_KERNELS")
         if folder is None or version == "editable":
             return
-        if not any(Path(folder).glob("*/*.nbc")):
-            raise FileNotFoundError(f"no compiled kernels in {folder}: use `make wheel`")
+        from neardup.kernels import compiled  # noqa: PLC0415 - not there in an isolated build
+
+        current = {compiled.folder_name(source) for source in compiled.HERE.glob("*.py")}
+        kept = [each for each in Path(folder).iterdir() if each.name in current or each.is_file()]
+        if not any(each.is_dir() for each in kept):
+            raise FileNotFoundError(f"no kernels of these sources in {folder}: use `make wheel`")
         # Compiled kernels belong to one version of Python, as extension modules do.
         python = f"cp{sysconfig.get_python_version().replace('.', '')}"
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"{python}-{python}-{platform}"
         build_data["pure_python"] = False
-        build_data["force_include"][folder] = "neardup/kernels/shipped"
+        for each in kept:  # not those of earlier sources, which an earlier build has left
+            build_data["force_include"][str(each)] = f"neardup/kernels/shipped/{each.name}"
