@@ -16,6 +16,7 @@ from typing import Any
 
 BENCHMARKS = [
     "parsing",
+    "reading",
     "whole_run",
     "clusters_from_text",
     "growth",

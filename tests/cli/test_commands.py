@@ -87,6 +87,23 @@ def test_dedup_writes_the_files_and_says_where(
     ]
 
 
+def test_a_run_without_report(
+    pages: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments = ("dedup", str(pages), "--out", str(tmp_path / "out"), "--no-report")
+    code, out, _ = neardup(capsys, monkeypatch, *arguments)
+    assert code == 0
+    assert "report:" not in out
+    assert (tmp_path / "out" / "clusters.jsonl").is_file()
+    assert not (tmp_path / "out" / "report.html").exists()
+    code, _, err = neardup(capsys, monkeypatch, *arguments, "--force", "--engine", "spark")
+    assert code == 2
+    assert "--no-report" in err
+
+
 def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
     pages: Path,
     tmp_path: Path,

@@ -78,6 +78,7 @@ def dedup(
     workers: Annotated[int | None, option("dedup.workers")] = None,
     against: Annotated[str | None, option("dedup.against")] = None,
     memory: Annotated[str | None, option("dedup.memory")] = None,
+    no_report: Annotated[bool, option("dedup.no_report")] = False,
     dry_run: Annotated[bool, option("dedup.dry_run")] = False,
     resume: Annotated[bool, option("dedup.resume")] = False,
     max_page_size: MaxPageSize = None,
@@ -105,8 +106,8 @@ def dedup(
     for name in ONLY_SPARK if local else ONLY_LOCAL:
         if settings.pop(name) != DEFAULTS[name]:
             raise UsageError(f"--{name} needs --engine {'spark' if local else 'local'}")
-    if not local and dry_run:
-        raise UsageError("--dry-run needs --engine local")
+    if not local and (dry_run or no_report):
+        raise UsageError("--dry-run and --no-report need --engine local")
 
     # Before all that is slow to load: what has to be compiled is said in the first second.
     if local:
@@ -134,6 +135,7 @@ def dedup(
         show_needs(inputs, limits, settings, options, room_in, against)
         if dry_run:
             return
+        settings["report"] = not no_report
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 

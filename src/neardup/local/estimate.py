@@ -20,6 +20,7 @@ import zstandard
 from neardup.errors import UsageError
 from neardup.local.features import survey_batch
 from neardup.local.run import DEFAULT_MEMORY, default_workers
+from neardup.local.work import PLAIN_SHARE
 from neardup.methods.base import Method
 from neardup.pages import Limits, read
 from neardup.pages.inputs import find_files
@@ -100,15 +101,17 @@ def estimate(
         on_disk = sum(path.stat().st_size for path in paths)
         count = max(count, round(on_disk / _stored_size(sample, paths[0])))
     content = pc.sum(pages["size"]).as_py() / sample.num_rows
-    spilled = (pages["text"].nbytes / 2 + features.nbytes) / sample.num_rows
     largest = max(min(MAX_BYTES, content * count), pc.max(pages["size"]).as_py())
     written = min(count, WRITTEN_ROWS) * WRITTEN_BYTES
     needed = _in_use(workers, largest) + written + count * RECORD_BYTES
+    text = pages["text"].nbytes / sample.num_rows * count
+    plain = min(text, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
+    spilled = plain + (text - plain) / 2 + features.nbytes / sample.num_rows * count
     return Estimate(
         count,
         round(content * count),
         needed,
-        round(spilled * count),
+        round(spilled),
         seconds * count / workers,
     )
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Numbers
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
-from neardup.local.run import key_ranges, together
+from neardup.local.run import cut_range, key_ranges, ordered_map, together
 from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, SurveyResults
 from neardup.schemas import COUNTS
@@ -29,6 +29,7 @@ from neardup.text.sites import Survey, add_counts
 
 MIN_ROWS = 2  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count
+COUNTS_AT_ONCE = 100_000  # at least, that a worker adds up
 PAIRS_AT_ONCE = 16_384
 JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once
 NEARBY_SHARE = 0.05  # of the memory limit, for the features of a block of pairs
@@ -179,9 +180,13 @@ def _count(
         counts = [count(read_group(group, method.columns)) for group in groups]
         return in_order_of_keys(counts[0]) if len(counts) == 1 else add_counts(counts), 0
 
-    def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+    def add_piece(cut: tuple[int, int]) -> pa.RecordBatch:
         known_here = (within_keys(batch, *cut) for batch in known)
-        return add_counts(chain(parts.each_range(*cut), known_here)), 0
+        return add_counts(chain(parts.each_range(*cut), known_here))
+
+    def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+        pieces = cut_range(cut, min(run.workers, total // COUNTS_AT_ONCE))
+        return pa.concat_batches(ordered_map(add_piece, pieces, run.workers)), 0
 
     with run.stages(name, total=len(corpus)) as stage:
         parts.fill(together(list(corpus.groups())), count_groups, run.workers, stage)

@@ -8,6 +8,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from neardup.local import result
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.prior import survey_files, write_pages, write_survey
+from neardup.local.run import ordered_map
 from neardup.local.work import Run
 from neardup.methods.base import Method
 from neardup.methods.registry import reference
@@ -43,12 +45,16 @@ def write_result(
     corpus, judged = outcome.corpus, outcome.judged
     result.make_empty(folder)
     with run.stages("write") as stage:
-        for name, schema, rows in tables_of(outcome):
-            result.write_rows(folder / name, schema, rows, format, stage)
-        write_pages(folder, corpus, judged.features)
+        jobs = [partial(write_pages, folder, corpus, judged.features)]  # the longest first
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:
-                write_survey(folder / file, judged.surveys.counts[name].each())
+                jobs.append(
+                    partial(write_survey, folder / file, judged.surveys.counts[name].each())
+                )
+        for name, schema, rows in tables_of(outcome):
+            jobs.append(partial(result.write_rows, folder / name, schema, rows, format, stage))
+        for _ in ordered_map(lambda job: job(), jobs, run.workers):
+            pass
 
 
 def tables_of(outcome: Outcome) -> Iterator[tuple[str, pa.Schema, Iterator[pa.RecordBatch]]]:

@@ -52,12 +52,14 @@ class Stage:
         self.size = 0
         self.seconds = 0.0
         self._progress = progress
+        self._lock = Lock()
 
     def advance(self, count: int, size: int = 0) -> None:
-        """`count` more pages or pairs, of `size` bytes, are done."""
-        self.count += count
-        self.size += size
-        self._progress.advance(count, size)
+        """`count` more pages or pairs, of `size` bytes, are done; any thread may say so."""
+        with self._lock:
+            self.count += count
+            self.size += size
+            self._progress.advance(count, size)
 
 
 class Stages:
@@ -95,8 +97,11 @@ def ordered_map(
 
     Threads suffice because the kernels release the interpreter lock: nothing is copied between
     workers, and memory does not grow with their number. At most two items per worker are in
-    progress, so a slow consumer holds the producer back.
+    progress, so a slow consumer holds the producer back. One worker is the calling thread.
     """
+    if workers == 1:
+        yield from map(function, items)
+        return
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(workers, "neardup") as pool:
         try:
@@ -233,3 +238,10 @@ def key_ranges(size: int, memory: int) -> list[tuple[int, int]]:
     width = 2**64 // passes
     starts = [number * width for number in range(passes)]
     return [(start, end - 1) for start, end in pairwise([*starts, 2**64])]
+
+
+def cut_range(keys: tuple[int, int], pieces: int) -> list[tuple[int, int]]:
+    """A range of keys in so many pieces of equal width, at least one."""
+    first, last = keys
+    width = (last - first) // max(pieces, 1) + 1
+    return [(start, min(start + width - 1, last)) for start in range(first, last + 1, width)]

@@ -34,6 +34,7 @@ from neardup.local.run import Stage, Stages, ordered_map, work_side_by_side
 Item = TypeVar("Item")
 
 MANIFEST = "manifest.jsonl"
+PLAIN_SHARE = 0.25  # of the memory limit: bytes of a stage that are written uncompressed
 MOST_ITEMS = 1 << 24  # of one source, for the numbers of parts
 EVERY_KEY = (0, 2**64 - 1)
 LOCK, OURS = "lock", b"a work folder of neardup\n"
@@ -106,8 +107,8 @@ class Parts(ABC):
             with listing:
                 if batch is not None and part is not None:
                     self._list(part)
-                if part is not None:
-                    stage.advance(part.rows, part.size)
+            if part is not None:
+                stage.advance(part.rows, part.size)
 
         work_side_by_side(sources, make, workers)
         self.listed.sort(key=lambda part: part.number)
@@ -179,19 +180,28 @@ class MemoryParts(Parts):
 class FileParts(Parts):
     """A file for each part, in a folder of its own.
 
+    The first `plain_bytes` are not compressed: they stay in the memory that the system has for
+    files, and compressing costs more than all other work on them. What is more is compressed.
     `cuts` is the number of parts if that depends on the memory limit: parts of a run with another
     limit are not reused.
     """
 
     def __init__(
-        self, folder: Path, schema: pa.Schema, *, compressed: bool, cuts: int | None = None
+        self,
+        folder: Path,
+        schema: pa.Schema,
+        *,
+        compressed: bool,
+        cuts: int | None = None,
+        plain_bytes: int = 0,
     ) -> None:
         super().__init__(schema)
         folder.mkdir(parents=True, exist_ok=True)
         if cuts is not None:
             _only_if_cut_so(folder, cuts)
         self.folder = folder
-        self._options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+        self._compressed = compressed
+        self._plain_left = plain_bytes
         self._manifest = folder / MANIFEST
         self.listed = self._read_manifest()
 
@@ -217,10 +227,13 @@ class FileParts(Parts):
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
         unfinished = path.with_suffix(".unfinished")
+        is_plain = not self._compressed or self._plain_left > 0
+        self._plain_left -= batch.nbytes
+        options = pa.ipc.IpcWriteOptions(compression=None if is_plain else "lz4")
         try:
             with (
                 pa.OSFile(str(unfinished), "wb") as sink,
-                pa.ipc.new_file(sink, self.schema, options=self._options) as writer,
+                pa.ipc.new_file(sink, self.schema, options=options) as writer,
             ):
                 writer.write_batch(batch)
         except OSError:
@@ -280,8 +293,8 @@ def _checksum(path: Path) -> str:
 def read_part(
     path: Path, columns: Sequence[str] | None = None, schema: pa.Schema | None = None
 ) -> pa.RecordBatch:
-    """The named columns of one part, in that order."""
-    with pa.OSFile(str(path)) as source:
+    """The named columns of one part, in that order; views of the file if it is not compressed."""
+    with pa.memory_map(str(path)) as source:
         if columns is None:
             return pa.ipc.open_file(source).get_batch(0)
         if schema is None:
@@ -424,4 +437,7 @@ class Run:
         """The parts of the stage with that name, including those left by an earlier run."""
         if self.work is None:
             return MemoryParts(schema)
-        return FileParts(self.work / name, schema, compressed=compressed, cuts=cuts)
+        plain_bytes = int(self.memory * PLAIN_SHARE)
+        return FileParts(
+            self.work / name, schema, compressed=compressed, cuts=cuts, plain_bytes=plain_bytes
+        )

@@ -1,0 +1,204 @@
+"""Reading and parsing, the whole run and its second core, against the scanner kernel alone.
+
+20,000 generated pages of 8 KB in JSONL.zst (with --full 200,000). The scanner alone runs over the
+same bytes, already decoded, in memory. Each run is a process of its own; processor time of all its
+threads, without start-up, the best of three, taken in turns with the scanner. One worker is one
+thread. The serial share is measured in a run with two workers: the processor time that is spent
+neither within the items that they take nor in taking them, of all processor time. What more cores
+would give follows from it (Amdahl's law). The ratio by the clock needs an idle machine.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.stages import StageClock
+from neardup.api import dedup
+from neardup.kernels.scan import Scanner
+from neardup.local import features, outcome, pipeline, run, work
+from neardup.pages import read
+from neardup.text.charset import bodies_to_utf8
+
+PAGES, FULL_PAGES = 20_000, 200_000
+ROUNDS = 3
+ROOT = Path(__file__).parents[1]
+
+
+def main(data: Path, *, full: bool = False) -> dict[str, object]:
+    """Ratios, seconds by stage, and what a second core gives."""
+    del data  # generated pages only
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        pages = place / "pages.jsonl.zst"
+        generate(place, FULL_PAGES if full else PAGES)
+        small = place / "small"
+        generate(small, 50)
+        in_process("run", small / pages.name, small, place / "warm", 1)
+        scans, ones, twos = [], [], []
+        for number in range(ROUNDS):
+            scans.append(in_process("scan", pages))
+            ones.append(in_process("run", pages, small, place / f"one-{number}", 1))
+            twos.append(in_process("run", pages, small, place / f"two-{number}", 2))
+        report = in_process("run", pages, small, place / "report", 1, "report")
+        again = small_runs(small)
+    scan = min(each["processor"] for each in scans)
+    one = min(ones, key=lambda each: float(each["processor"]))
+    two = min(twos, key=lambda each: float(each["wall"]))
+    parse = min(each["seconds"]["parse"]["processor"] for each in ones)
+    serial = 1 - two["in items"] / two["processor"]
+    return {
+        "pages": scans[0]["pages"],
+        "megabytes": scans[0]["megabytes"],
+        "processor seconds": {
+            "scanner alone": scan,
+            **{name: each["processor"] for name, each in one["seconds"].items()},
+        },
+        "reading and parsing / scanner alone (at most 3)": round(parse / scan, 2),
+        "whole run without report / scanner alone (at most 7)": round(one["processor"] / scan, 2),
+        "two workers against one, by the clock (at least 1.85)": round(
+            min(each["wall"] for each in ones) / two["wall"], 2
+        ),
+        "serial share (at most 0.04)": round(serial, 3),
+        "speed-up by the serial share": {
+            f"{cores} cores": round(1 / (serial + (1 - serial) / cores), 1) for cores in (2, 16, 64)
+        },
+        "report / run (under 0.1)": round(
+            report["seconds"]["report"]["processor"] / report["processor"], 3
+        ),
+        "the same small run again, processor seconds (under 0.8)": again,
+    }
+
+
+def generate(folder: Path, count: int) -> None:
+    """A set of pages, as `neardup synth` writes it."""
+    command = [sys.executable, "-m", "neardup", "synth", "--pages", str(count)]
+    subprocess.run([*command, "--out", str(folder)], check=True, capture_output=True)
+
+
+def in_process(*arguments: object) -> dict[str, Any]:
+    """What `python -m bench.reading ...` measures."""
+    command = [sys.executable, "-m", "bench.reading", *map(str, arguments)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return measured
+
+
+def small_runs(folder: Path) -> float:
+    """Processor seconds of `neardup dedup` over fifty pages, the best of three."""
+    best = float("inf")
+    for number in range(ROUNDS):
+        command = [sys.executable, "-m", "neardup", "dedup", str(folder / "pages.jsonl.zst")]
+        before = children_seconds()
+        out = ["--out", str(folder / f"again-{number}"), "--no-report"]
+        subprocess.run([*command, *out], check=True, capture_output=True)
+        best = min(best, children_seconds() - before)
+    return round(best, 2)
+
+
+def children_seconds() -> float:
+    """Processor time of processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure_scan(path: Path) -> dict[str, Any]:
+    """The scanner alone over the pages of a file."""
+    batches = [batch.pages for batch in read([str(path)])]
+    bodies = [bodies_to_utf8(each["body"], each["charset"]) for each in batches]
+    best = float("inf")
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        for data, ends, _ in bodies:
+            scanner = Scanner(len(ends) - 1, int(ends[-1]))
+            while scanner.scan_pages(data, ends, np.ones(len(ends) - 1, np.bool_)):
+                pass
+            scanner.result()
+        best = min(best, time.process_time() - started)
+    size = sum(int(each.ends[-1]) for each in bodies)
+    return {
+        "pages": sum(each.num_rows for each in batches),
+        "megabytes": round(size / 1e6, 1),
+        "processor": round(best, 3),
+    }
+
+
+class Counted:
+    """Processor time within the items that several workers take."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+
+    def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with its time added up."""
+
+        def timed(*arguments: Any) -> Any:
+            started = time.thread_time()
+            try:
+                return function(*arguments)
+            finally:
+                with self._lock:
+                    self.seconds += time.thread_time() - started
+
+        return timed
+
+    def map(self, function: Callable[..., Any], items: Any, workers: int) -> Iterator[Any]:
+        """`ordered_map`; with one worker the time is serial."""
+        return run.ordered_map(self.wrap(function) if workers > 1 else function, items, workers)
+
+    def side_by_side(self, sources: Any, function: Callable[..., Any], workers: int) -> None:
+        """`work_side_by_side`; taking a block from a file is time of a worker, too."""
+        if workers == 1:
+            run.work_side_by_side(sources, function, workers)
+            return
+        taken = [self.taking(source) for source in sources]
+        run.work_side_by_side(taken, self.wrap(function), workers)
+
+    def taking(self, source: Iterator[Any]) -> Iterator[Any]:
+        """The items of a source, with the time of taking them added up."""
+        take = self.wrap(lambda: next(source, None))
+        while (item := take()) is not None:
+            yield item
+
+
+def measure_run(path: Path, small: Path, out: Path, workers: int, *, report: bool) -> Any:
+    """One run in this process, kernels loaded beforehand by one over a few pages."""
+    counted = Counted()
+    with tempfile.TemporaryDirectory() as folder:
+        dedup(str(small / path.name), Path(folder) / "out", workers=workers, report=report)
+    for module in (features, outcome, pipeline, work):
+        setattr(module, "ordered_map", counted.map)  # noqa: B010 - not theirs to export
+    setattr(work, "work_side_by_side", counted.side_by_side)  # noqa: B010
+    clock = StageClock()
+    started, wall = time.process_time(), time.perf_counter()
+    dedup(str(path), out, workers=workers, report=report, progress=clock)
+    processor, wall = time.process_time() - started, time.perf_counter() - wall
+    return {
+        "seconds": clock.seconds(),
+        "processor": round(processor, 3),
+        "wall": round(wall, 3),
+        "in items": round(counted.seconds, 3),
+    }
+
+
+if __name__ == "__main__":
+    kind, source, *rest = sys.argv[1:]
+    if kind == "scan":
+        print(json.dumps(measure_scan(Path(source))))
+    else:
+        few, target, threads, *more = rest
+        figures = measure_run(
+            Path(source), Path(few), Path(target), int(threads), report=bool(more)
+        )
+        print(json.dumps(figures))
