@@ -42,6 +42,14 @@ def test_a_faint_line_counts_if_it_counts_on_the_other_page() -> None:
     assert {row.kind for row in marked.rows} == {Kind.FOLDED, Kind.DIFFERS}
 
 
+def test_an_article_that_its_site_repeats_counts_beside_a_heavier_line() -> None:
+    article = "The harbour ferry will run every twenty minutes from Monday, the company said."
+    left = page(("Menu", 0.001), ("By Someone", 1.0), (article, 0.125))
+    marked = mark_texts(left, page((f"{article} And on.", 1.0)))
+    assert marked.counting[0] == len(article) + len("By Someone")
+    assert any(part is Part.SHARED for row in marked.rows for part, _ in row.sides[0])
+
+
 def test_long_texts_are_cut() -> None:
     long = page(("x " * LONGEST_TEXT, 1.0), ("menu " * LONGEST_FOLDED, 0.0))
     marked = mark_texts(long, long)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from neardup.report.difference import Part, Row, Run, folded_lines, join_shared, line_rows
 from neardup.report.templates import visible
 
-COUNTS_FROM = 0.25  # of the heaviest line; lines outside the article weigh less
+COUNTS_FROM = 0.25  # of the heaviest line; lines outside the article weigh less,
+COUNTED = 0.95  # unless they are needed to reach this share of all that a page counts
 LONGEST_TEXT = 12_000  # characters of each side that are compared
 LONGEST_SHARED = 3_000  # characters of a stretch that both sides share
 LONGEST_FOLDED = 1_000  # characters of each side of a stretch that does not count
@@ -121,18 +122,28 @@ def mark_texts(left: PageText, right: PageText) -> Marked:
 
 def _counting(page: PageText, other: PageText) -> list[bool]:
     """Which lines count; a faint line does if it counts on the other page."""
-    counts = [weight >= COUNTS_FROM for weight in page.weights]
-    faint = [at for at, weight in enumerate(page.weights) if 0.0 < weight < COUNTS_FROM]
+    least = _least_weight(page)
+    counts = [weight >= least for weight in page.weights]
+    faint = [at for at, weight in enumerate(page.weights) if 0.0 < weight < least]
     if faint:
-        there = [
-            line
-            for line, weight in zip(other.lines, other.weights, strict=True)
-            if weight >= COUNTS_FROM
-        ]
-        known = set(folded_lines(there))
+        least = _least_weight(other)
+        there = zip(other.lines, other.weights, strict=True)
+        known = set(folded_lines([line for line, weight in there if weight >= least]))
         for at, line in zip(faint, folded_lines([page.lines[at] for at in faint]), strict=True):
             counts[at] = line in known
     return counts
+
+
+def _least_weight(page: PageText) -> float:
+    """The weight from which lines count: the lighter ones together are hardly anything. Where a
+    site repeats an article, a line that it does not repeat may outweigh all of it by far."""
+    masses = [weight * len(line) for line, weight in zip(page.lines, page.weights, strict=True)]
+    missing = COUNTED * sum(masses)
+    for at in sorted(range(len(masses)), key=lambda at: -page.weights[at]):
+        missing -= masses[at]
+        if missing <= 0.0 and page.weights[at] > 0.0:
+            return min(page.weights[at], COUNTS_FROM)
+    return COUNTS_FROM
 
 
 class _Side:
