@@ -62,7 +62,7 @@ def test_java_without_memory_is_one_clear_line(tmp_path: Path) -> None:
     """What Spark says at length goes to a file; nothing is left behind."""
     need_spark()
     pages = write_jsonl(tmp_path / "pages.jsonl", sample_records())
-    command = [sys.executable, "-m", "neardup", "-q", "dedup", str(pages), "--engine", "spark"]
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "-q", "--engine", "spark"]
     command += ["--master", "local[1]", "--memory", "200MB", "--out", str(tmp_path / "out")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
