@@ -302,7 +302,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_nothing(pages: Path, tmp_path:
     """A limit on the size of files stands in for the disk: the system refuses the write."""
 
     def small_files_only() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
 
     out = tmp_path / "there" / "out"
     command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out)]

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -313,9 +314,9 @@ def test_evaluate_takes_all_methods(
 ) -> None:
     asked: list[object] = []
 
-    def evaluate(*_: object, methods: object, **__: object) -> dict[str, object]:
+    def evaluate(*_: object, methods: object, **__: object) -> SimpleNamespace:
         asked.append(methods)
-        return {}
+        return SimpleNamespace(results={})
 
     monkeypatch.setattr("neardup.evaluation.runs.evaluate", evaluate)
     neardup("evaluate", "set", "--methods", "all", "--out", "measured")
