@@ -25,19 +25,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from neardup.arrays import booleans, string_array
+from neardup.kernels import scan_meta
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
+from neardup.pages.urls import host
 from neardup.schemas import PAGES
 from neardup.text import metadata
 from neardup.text.charset import Bodies, bodies_to_utf8
 from neardup.text.plain import unmixed
 from neardup.text.statements import Statements, main_scripts
+
+FEW = 4  # pages of a batch that are not worth a column
 
 
 def parse(
@@ -69,16 +74,46 @@ def parse(
         "digest": lambda: _digests(bodies),
     }
     made = {name: raw[name] for name in ("id", "again", "source", "record")}
-    if {"url", "canonical_url", "host"} & {*columns}:
+    if raw.num_rows <= FEW:
+        made |= _stated_by_page(raw, bodies, scan.places, count_scripts(text, text_ends))
+        columns_left = {*columns} - {*made}
+    else:
+        columns_left = {*columns}
+    if {"url", "canonical_url", "host"} & columns_left:
         addresses = stated.addresses(raw["url"])
         made |= zip(("url", "canonical_url", "host"), addresses, strict=True)
-    if {"script", "language"} & {*columns}:
+    if {"script", "language"} & columns_left:
         made["script"] = main_scripts(count_scripts(text, text_ends))
-    if "language" in columns:
+    if "language" in columns_left:
         made["language"] = stated.languages(made["script"])
     fields = [field for field in PAGES if field.name in columns]
     arrays = [made[each.name] if each.name in made else makers[each.name]() for each in fields]
     return pa.record_batch(arrays, schema=pa.schema(fields))
+
+
+def _stated_by_page(
+    raw: pa.RecordBatch,
+    bodies: Bodies,
+    places: NDArray[np.int64],
+    scripts: NDArray[np.int64],
+) -> dict[str, pa.Array]:
+    """The columns of `Statements`, page by page: for a few pages that takes a third of the time."""
+    rows = []
+    for row, (place, counts) in enumerate(zip(places.tolist(), scripts.tolist(), strict=True)):
+        page = bodies.data[bodies.ends[row] : bodies.ends[row + 1]].tobytes()
+        script = metadata.main_script(counts)
+        url, canonical = metadata.address(page, place, raw["url"][row].as_py())
+        title = raw["title"][row].as_py() or metadata.stated(page, place, scan_meta.TITLE)
+        language = metadata.language(page, place, script)
+        time = raw["time"][row].as_py() or metadata.published(page, place)
+        rows.append((url, canonical, host(url), title, language, script, time))
+    names = ("url", "canonical_url", "host", "title", "language", "script", "time")
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    made = {
+        name: pa.array(column, PAGES.field(name).type)
+        for name, column in zip(names, columns, strict=True)
+    }
+    return {**made, "title": unmixed(made["title"])}
 
 
 def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
