@@ -110,8 +110,7 @@ def write_texts(path: Path, language: str, size: int) -> None:
 
 def count_clusters(texts: list[str] | pa.Array) -> int:
     """The number of clusters of texts in memory, on one thread."""
-    clusters: int = find_duplicates(texts, workers=1).keep.sum()
-    return clusters
+    return int(find_duplicates(texts, workers=1).keep.sum())
 
 
 def whole_run(path: Path, out: Path) -> int:

@@ -32,6 +32,7 @@ SAMPLE_PAGES = 64
 LIBRARIES_BYTES = 340_000_000  # of the interpreter with numba, Arrow and the kernels
 BATCH_COPIES = 4  # of a batch while it is parsed: bytes, UTF-8, text, columns
 RECORD_BYTES = 700  # per page: what stays in memory
+FEATURE_BYTES = 80_000_000  # of features that are held at once, at most
 WRITTEN_ROWS, WRITTEN_BYTES = 65_536, 2_000  # of the tables at a time, and per row
 
 
@@ -103,10 +104,12 @@ def estimate(
     content = pc.sum(pages["size"]).as_py() / sample.num_rows
     largest = max(min(MAX_BYTES, content * count), pc.max(pages["size"]).as_py())
     written = min(count, WRITTEN_ROWS) * WRITTEN_BYTES
-    needed = _in_use(workers, largest) + written + count * RECORD_BYTES
+    described = features.nbytes / sample.num_rows * count
+    held = round(min(FEATURE_BYTES, described))
+    needed = _in_use(workers, largest) + written + held + count * RECORD_BYTES
     text = pages["text"].nbytes / sample.num_rows * count
     plain = min(text, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
-    spilled = plain + (text - plain) / 2 + features.nbytes / sample.num_rows * count
+    spilled = plain + (text - plain) / 2 + described
     return Estimate(
         count,
         round(content * count),
