@@ -14,10 +14,12 @@ from pyspark.sql import SparkSession
 
 from neardup.arrays import FeatureRows
 from neardup.methods.base import NOTHING_SURVEYED, Joining, Method, SurveyResults, verdicts
+from neardup.methods.identical import COLUMNS
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.schemas import KEYS
 from neardup.spark.clusters import centred_labels
+from neardup.spark.columns import feature_rows
 from neardup.spark.judging import PairJudge
 from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
@@ -114,15 +116,11 @@ def test_the_same_clusters(
     numbers = np.arange(places.num_rows) * 37 + 5
     expected = centred_clusters(groups, left, right, similarity, closeness, numbers)
 
-    features = spark.createDataFrame(
-        [
-            (int(number), (float(at), int(host)), int(host))
-            for number, at, host in zip(
-                numbers, places["at"].to_pylist(), places["host"].to_pylist(), strict=True
-            )
-        ],
-        "number long, features struct<at: double, host: bigint>, same_host_group long",
-    )
+    # No two pages are identical: what tells them apart is another number in each.
+    distinct = {field.name: pa.array(numbers).cast(field.type) for field in COLUMNS}
+    rows = pa.record_batch([*places.columns, *distinct.values()], schema=method.row_schema)
+    table = pa.Table.from_batches([feature_rows(method, pa.array(numbers), rows)])
+    features = spark.createDataFrame(table)
     edges = spark.createDataFrame(
         [
             (int(numbers[a]), int(numbers[b]), float(s))
