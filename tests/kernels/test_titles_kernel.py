@@ -25,7 +25,14 @@ def shown(title: str, text: str) -> bool:
     if len(longest) < titles.SHORT:
         return True
     sought = [longest, first] if len(first) >= titles.SHORT else [longest]
-    return any(part[: titles.LONG].lower() in text.encode().lower() for part in sought)
+    return any(half.lower() in text.encode().lower() for part in sought for half in halves(part))
+
+
+def halves(part: bytes) -> list[bytes]:
+    if len(part) < 2 * titles.HALF:
+        return [part]
+    half = min(len(part) // 2, titles.LONG)
+    return [part[:half], part[-half:]]
 
 
 def found(pairs: list[tuple[str, str]]) -> list[bool]:
@@ -44,7 +51,9 @@ def found(pairs: list[tuple[str, str]]) -> list[bool]:
         ("渡轮将通宵运行_海港时报", "海港时报\n请启用脚本", False),
         ("指令索引 - Apache HTTP 服务器 2.4", "Apache HTTP服务器2.4\n指令索引", True),
         ("渡轮将通宵运行-TIMES.NET", "渡轮将通宵运行", True),
-        ("Well-known ferry", "A known ferry", False),
+        ("渡轮将通宵运行（打印版）", "渡轮将通宵运行", True),
+        ("Ferry at night (print)", "A ferry at night", True),
+        ("Well-known ferry", "A known boat", False),
         ("", "", True),
         ("App", "Loading", True),
     ],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from neardup.kernels.jit import Bytes, Numbers, kernel
 
 SHORT = 4  # bytes: such a title says nothing
+HALF = 6  # bytes: two Han characters
 LONG = 64  # bytes that are looked for; more would make the worst case slower, not surer
 SPACE, DASH, UNDERSCORE, BAR, CASE = 32, 45, 95, 124, 32
 NOT_ASCII = 0x80
@@ -21,8 +22,9 @@ def titles_in_texts(
     titles: Bytes, title_offsets: Numbers, texts: Bytes, text_offsets: Numbers
 ) -> NDArray[np.bool_]:
     """Whether each text has its title, or rather its first or longest part: the others may be names
-    of the site. The letters of ASCII are equal in both cases; of a long part its beginning
-    counts; and a title without a part of `SHORT` bytes counts as found.
+    of the site. Half of a part is enough, because a print view adds a word to its title. The
+    letters of ASCII are equal in both cases, and a title without a part of `SHORT` bytes counts as
+    found.
     """
     stands = np.ones(len(title_offsets) - 1, np.bool_)
     for page in range(len(stands)):
@@ -30,9 +32,8 @@ def titles_in_texts(
         start, stop, first_stop = _parts(titles, begin, end)
         if stop - start >= SHORT:
             text = texts[text_offsets[page] : text_offsets[page + 1]]
-            stands[page] = _stands_in(titles[start : min(stop, start + LONG)], text) or (
-                first_stop - begin >= SHORT
-                and _stands_in(titles[begin : min(first_stop, begin + LONG)], text)
+            stands[page] = _is_shown(titles[start:stop], text) or (
+                first_stop - begin >= SHORT and _is_shown(titles[begin:first_stop], text)
             )
     return stands
 
@@ -78,6 +79,15 @@ def _seam(title: Bytes, begin: int, at: int, end: int) -> int:
     if byte == THREE_BYTES and at + 2 < end and title[at + 1] == PUNCTUATION:
         return 3 if title[at + 2] == EN_DASH or title[at + 2] == EM_DASH else 0
     return 0
+
+
+@kernel
+def _is_shown(part: Bytes, text: Bytes) -> bool:
+    """Whether a text has a part of a title, or one half of a long part."""
+    if len(part) < 2 * HALF:
+        return _stands_in(part, text)
+    half = min(len(part) // 2, LONG)
+    return _stands_in(part[:half], text) or _stands_in(part[len(part) - half :], text)
 
 
 @kernel

@@ -61,6 +61,7 @@ from neardup.text.views import View, view_lines
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
+SEVERAL = 3  # pages of a host with the same text, or nearly
 SHELL = -1.0  # the amount of own text of a page whose text did not arrive
 PAIR, FEW_IN = 2.0, 8  # pages: two of sixteen are few, two of eight may be two of many
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
@@ -329,7 +330,8 @@ def _shells(
 ) -> Numbers:
     """The pages whose text did not arrive: all of it stands on pages of the host most of which have
     other titles, and their own title is not in it. What they share with these is not theirs."""
-    others = (levels >= 2 * known.title_counts) & (levels <= known.host_pages)
+    several = np.maximum(2 * known.title_counts, SEVERAL)
+    others = (levels >= several) & (levels <= known.host_pages)
     suspects = np.flatnonzero(others & (page.titles != 0))
     if not suspects.size:
         return suspects
