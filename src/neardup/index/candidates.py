@@ -145,6 +145,7 @@ class Candidates:
     right: Rows
     remembered: Keys  # the entries to add, for the arriving pages
     forgotten: list[tuple[int, int]]  # the entries to delete: stored pages under hot keys
+    present: set[tuple[int, int]]  # the entries of arriving pages that the store has already
 
 
 def candidates(
@@ -202,7 +203,8 @@ def candidates_of_one(
         chosen = [number for number in chosen if number not in left_out]
     chosen.sort(key=lambda number: (-shared[number], -number))
     left = np.array(sorted(chosen[: bounds.candidates]), np.int64)
-    return Candidates(left, np.full(left.size, page), keys, forgotten)
+    present = {(key, number) for key, number in postings if number == page}
+    return Candidates(left, np.full(left.size, page), keys, forgotten, present)
 
 
 def candidates_of_many(
@@ -216,6 +218,7 @@ def candidates_of_many(
 ) -> Candidates:
     """See `candidates`; `postings` are the stored pages under the keys."""
     stored = np.array(postings, np.int64).reshape(-1, 2)
+    present = {(key, number) for key, number in postings if number in arriving}
     stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
     earlier = np.unique(stored[:, 1])
     # In order of arrival; a turn is an index into them.
@@ -245,6 +248,7 @@ def candidates_of_many(
         ends[1],
         Keys(every_key[new & stays], numbers[new & stays]),
         list(zip(every_key[~new & ~stays].tolist(), numbers[~new & ~stays].tolist(), strict=True)),
+        present,
     )
 
 

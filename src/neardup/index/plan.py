@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,6 +65,7 @@ class Plan:
     evidence: dict[tuple[int, int], str]  # of pairs in `edges`, as far as it is known
     groups: list[list[int]]
     forgotten: list[tuple[int, int]] = field(default_factory=list)  # hot keys of stored pages
+    present: set[tuple[int, int]] = field(default_factory=set)  # those of `keys` that are stored
     state: StoredState | None = None
     survey: pa.RecordBatch | None = None  # of all pages, if it was made anew
     surveyed: int = 0
@@ -266,6 +267,7 @@ def _judge_candidates(
         pairs = candidates(method, session, plan.keys, arriving, gone, bounds)
         left, right = pairs.left, pairs.right
         plan.keys, plan.forgotten = pairs.remembered, pairs.forgotten
+        plan.present = pairs.present
     if left.size:
         pair = left.tolist(), right.tolist()
         keep_edges(plan, *pair, at_hand.relations(*pair))
@@ -356,15 +358,14 @@ def apply_plan(
     `texts` are the compressed new pages; None if texts are not kept.
     """
     naming = name_clusters(session, plan.groups, plan.rows, at)
-    _forget_keys(method, session, plan.stale)
+    outdated = session.content("features", plan.stale)
     session.drop_edges(plan.stale)
-    session.drop_keys(plan.forgotten)
     session.put_pages([_placed(plan.rows[number], naming) for number in plan.fresh])
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
-    _put_content(method, session, plan, texts)
-    session.put_keys(plan.keys.entries())
+    _put_content(method, session, plan, texts, outdated)
+    _put_keys(method, session, plan, outdated)
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
     if texts is None:
@@ -384,23 +385,38 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
     return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
 
 
-def _forget_keys(method: Method, session: Session, numbers: Sequence[int]) -> None:
-    """Delete the keys of stored pages, computed again from their features."""
-    if not numbers:
-        return
-    features = session.content("features", numbers)
-    old = decompress(method.row_schema, list(features.values()))
-    session.drop_keys(keys_of(method, old, np.array(list(features), np.int64)).entries())
+def _put_keys(
+    method: Method, session: Session, plan: Plan, outdated: Mapping[int, bytes]
+) -> None:
+    """Write how the entries of keys change, and only that: every entry is in another place of the
+    file."""
+    wanted = set(plan.keys.entries())
+    gone = [entry for entry in _stored_keys(method, outdated) if entry not in wanted]
+    session.drop_keys([*plan.forgotten, *gone])
+    session.put_keys(entry for entry in plan.keys.entries() if entry not in plan.present)
+
+
+def _stored_keys(method: Method, features: Mapping[int, bytes]) -> Iterator[tuple[int, int]]:
+    """The keys of stored pages, computed again from their features."""
+    if not features:
+        return iter(())
+    batch = decompress(method.row_schema, list(features.values()))
+    return keys_of(method, batch, np.array(list(features), np.int64)).entries()
 
 
 def _put_content(
-    method: Method, session: Session, plan: Plan, texts: Sequence[bytes] | None
+    method: Method,
+    session: Session,
+    plan: Plan,
+    texts: Sequence[bytes] | None,
+    outdated: Mapping[int, bytes],
 ) -> None:
+    """`outdated` are the stored features of stale pages."""
     packed = compress_rows(plan.features.batch)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
-    if plan.stale:
-        session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
+    changed = zip(plan.stale, packed[new:], strict=True)
+    session.replace_content("features", [each for each in changed if each not in outdated.items()])
     if texts is not None:
         session.put_content("texts", zip(plan.fresh, texts, strict=True))
     elif (counts := method.site_counts) is not None:
@@ -422,5 +438,5 @@ def _one_by_one(pages: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> None:
     """Delete all that is stored of pages, except from their clusters, which the caller updates."""
-    _forget_keys(method, session, numbers)
+    session.drop_keys(_stored_keys(method, session.content("features", numbers)))
     session.drop_pages(numbers)

@@ -32,9 +32,9 @@ TYPES = {
     "words": "fts5",
 }
 PATIENCE = 120.0  # seconds to wait for another writer
-SHORT = 64  # values of a list that are bound one by one
+SHORT = 256  # values of a list that are bound one by one; every SQLite accepts 999
 STATEMENTS = 512  # prepared statements kept per connection
-ROWS_AT_ONCE = 64  # rows per insert statement; every SQLite accepts 999 values
+ROWS_AT_ONCE = 64  # rows per insert statement, within the same limit
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
 
 
