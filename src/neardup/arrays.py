@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ import pyarrow as pa
 import zstandard
 from numpy.typing import NDArray
 
-from neardup.kernels.memory import copy_lists
+from neardup.kernels.memory import Addresses, copy_lists, gather
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -187,6 +187,7 @@ class FeatureRows:
         self.batches = batches
         self.numbers = numbers
         count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
+        self._addresses: dict[str, Addresses] = {}  # by column, or by what computes them
         self._places = Places(np.empty(count, np.int32), np.empty(count, np.int32))
         for number, rows in enumerate(numbers):
             self._places.batches[rows] = number
@@ -218,19 +219,27 @@ class FeatureRows:
         """In which batch each of these rows is, and where in it."""
         return Places(self._places.batches[numbers], self._places.rows[numbers])
 
-    def numbers_in(self, name: str, numbers: Numbers) -> NDArray[Any]:
-        """A column of numbers of these rows, in this order."""
-        batch_of, row_of = self.places(numbers)
-        if len(self.batches) == 1:
-            return self.batches[0][name].to_numpy()[row_of]  # type: ignore[no-any-return]
-        found = np.empty(numbers.size, self.schema.field(name).type.to_pandas_dtype())
-        if not numbers.size:
-            return found
-        order = np.argsort(batch_of, kind="stable")
-        present, starts = np.unique(batch_of[order], return_index=True)
-        for batch, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-            found[places] = self.batches[batch][name].to_numpy()[row_of[places]]
-        return found
+    def words_at(self, names: Sequence[str], places: Places) -> NDArray[np.uint64]:
+        """Columns of numbers of 64 bits, as they are in memory: a row a column, a place a row.
+
+        They are read where they are, all columns in one call: to a kernel, a column of a batch is
+        a batch.
+        """
+        for name in names:
+            if name not in self._addresses:
+                found = [address_of(batch[name], 8) for batch in self.batches]
+                self._addresses[name] = np.array(found, np.uint64)
+        table = np.concatenate([self._addresses[name] for name in names])
+        firsts = np.arange(len(names), dtype=np.int32)[:, None] * np.int32(len(self.batches))
+        batches = (firsts + places.batches).ravel()
+        rows = np.concatenate([places.rows] * len(names))
+        return gather(table, batches, rows).reshape(len(names), -1)
+
+    def known(self, work: Callable[[Sequence[pa.RecordBatch]], Addresses]) -> Addresses:
+        """What `work` finds out about the batches, which do not change: computed once."""
+        if work.__name__ not in self._addresses:
+            self._addresses[work.__name__] = work(self.batches)
+        return self._addresses[work.__name__]
 
     def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows of pairs as two batches, one row a pair."""
@@ -313,6 +322,12 @@ class _ListColumn:
         numbers = pa.Array.from_buffers(self._kind.value_type, count, [None, data])
         starts = pa.array(self._starts, pa.int32())
         return pa.ListArray.from_arrays(starts, numbers, type=self._kind)
+
+
+def address_of(array: pa.Array, width: int) -> int:
+    """Of the first number of an array that may be a slice of another; 0 for one without any."""
+    buffer = array.buffers()[1]
+    return buffer.address + array.offset * width if buffer is not None else 0
 
 
 def _has_nulls(lists: pa.ListArray) -> bool:

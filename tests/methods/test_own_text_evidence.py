@@ -10,9 +10,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.arrays import Places
+from neardup.arrays import FeatureRows, Places
 from neardup.methods.base import evidence_json
-from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence_of
+from neardup.methods.own_text.verdict import (
+    RELATIONS,
+    Measured,
+    evidence_by_columns,
+    evidence_of,
+)
 from neardup.model import Relation
 
 # Many shares are half-way between two numbers of four places, or of two, or a hair beside it.
@@ -80,10 +85,11 @@ def test_evidence(given_pairs: list[Pair]) -> None:
     batches = [sample_texts([pair.left for pair in given_pairs])]
     batches.append(sample_texts([pair.right for pair in given_pairs]))
     rows = np.arange(said.size, dtype=np.int32)
-    found = evidence_of(
-        said, Measured(**columns), batches, Places(0 * rows, rows), Places(0 * rows + 1, rows)
-    )
-    assert found.to_pylist() == [evidence_json(plain_evidence(pair)) for pair in given_pairs]
+    places = Places(0 * rows, rows), Places(0 * rows + 1, rows)
+    measured, features = Measured(**columns), FeatureRows.of(*batches)
+    plain = [evidence_json(plain_evidence(pair)) for pair in given_pairs]
+    assert evidence_by_columns(said, measured, features, *places).to_pylist() == plain
+    assert evidence_of(said, measured, features, *places).to_pylist() == plain  # one by one
 
 
 def sample_texts(texts: list[list[str]]) -> pa.RecordBatch:

@@ -59,7 +59,7 @@ class PageFeatures:
         self.batch = batch
         self._method = method
         self._session = session
-        self._batches = [batch]
+        self._all = FeatureRows.of(batch)
         self._row_of = dict(place)  # in all batches, one after another
 
     def judge(
@@ -77,12 +77,12 @@ class PageFeatures:
         row_of = self._row_of
         if missing := sorted({*left, *right} - row_of.keys()):
             stored = self._session.content("features", missing)
-            first = sum(batch.num_rows for batch in self._batches)
-            self._batches.append(decompress(self._method.row_schema, list(stored.values())))
-            row_of |= {number: first + row for row, number in enumerate(stored)}
+            row_of |= {number: row for row, number in enumerate(stored, len(self._all))}
+            more = decompress(self._method.row_schema, list(stored.values()))
+            self._all = FeatureRows.of(*self._all.batches, more)
         ours = np.array([row_of[each] for each in left], np.int64)
         theirs = np.array([row_of[each] for each in right], np.int64)
-        return FeatureRows.of(*self._batches), ours, theirs
+        return self._all, ours, theirs
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]

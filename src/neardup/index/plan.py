@@ -385,11 +385,8 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
     return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
 
 
-def _put_keys(
-    method: Method, session: Session, plan: Plan, outdated: Mapping[int, bytes]
-) -> None:
-    """Write how the entries of keys change, and only that: every entry is in another place of the
-    file."""
+def _put_keys(method: Method, session: Session, plan: Plan, outdated: Mapping[int, bytes]) -> None:
+    """Write only the entries of keys that change: each is in another place of the file."""
     wanted = set(plan.keys.entries())
     gone = [entry for entry in _stored_keys(method, outdated) if entry not in wanted]
     session.drop_keys([*plan.forgotten, *gone])

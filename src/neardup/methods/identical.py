@@ -136,21 +136,16 @@ def identity_pairs(rows: pa.RecordBatch) -> pa.RecordBatch:
 def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np.int8]:
     """In what the two pages of each pair are identical."""
     kinds = np.zeros(left.size, np.int8)
-    low = rows.numbers_in("text_low", left)
-    pairs = np.flatnonzero((low == rows.numbers_in("text_low", right)) & (low != 0))
+    low, other_low = (rows.words_at(["text_low"], rows.places(side))[0] for side in (left, right))
+    pairs = np.flatnonzero((low == other_low) & (low != 0))
     if pairs.size:
-        one, other = left[pairs], right[pairs]
-
-        def agree(name: str) -> NDArray[np.bool_]:
-            same: NDArray[np.bool_] = rows.numbers_in(name, one) == rows.numbers_in(name, other)
-            return same
-
-        columns = (rows.numbers_in(name, one) for name in ("bytes_key", "content_key", "shell_key"))
-        kind = np.where(agree("bytes_key"), BYTES, np.where(agree("content_key"), CONTENT, NEITHER))
-        bytes_key, content_key, shell_key = columns
-        is_shell = (kind == NEITHER) | _is_little(bytes_key, content_key, shell_key)
-        kind = np.where(agree("shell_key") & (shell_key != 0) & is_shell, SHELLS, kind)
-        kinds[pairs] = np.where(agree("text_high"), kind, NEITHER)
+        names = [field.name for field in COLUMNS]
+        own, others = (rows.words_at(names, rows.places(side[pairs])) for side in (left, right))
+        same_high, _, same_bytes, same_content, same_shell = own == others
+        kind = np.where(same_bytes, BYTES, np.where(same_content, CONTENT, NEITHER))
+        is_shell = (kind == NEITHER) | _is_little(*own[2:])
+        kind = np.where(same_shell & (own[-1] != 0) & is_shell, SHELLS, kind)
+        kinds[pairs] = np.where(same_high, kind, NEITHER)
     return kinds
 
 

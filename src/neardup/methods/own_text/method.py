@@ -316,12 +316,12 @@ class OwnText(Method):
     ) -> pa.RecordBatch:
         """The features are read where they are: nothing is copied for a pair."""
         places = rows.places(left), rows.places(right)
-        pairs = measure(rows.batches, *places, self.options)
+        pairs = measure(rows, *places, self.options)
         said = relations(pairs, self.options)
         related = _related(said, pairs)
         if not evidence:
             return pa.record_batch(related, schema=RELATED)
-        reasons = evidence_of(said, pairs, rows.batches, *places)
+        reasons = evidence_of(said, pairs, rows, *places)
         return pa.record_batch([*related, reasons], schema=VERDICTS)
 
 

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Places, string_array
+from neardup.arrays import FeatureRows, Places, address_of, string_array
 from neardup.kernels import shared_text
 from neardup.kernels.json_text import quoted_texts
-from neardup.kernels.memory import gather, text_places
+from neardup.kernels.memory import text_places
 from neardup.kernels.shared_text import shared_weights
+from neardup.methods.base import evidence_json
 from neardup.methods.identical import SHELL_REASON
 from neardup.methods.own_text.options import OwnTextOptions
 from neardup.model import Relation
@@ -40,14 +42,10 @@ def list_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
     )
 
 
-def text_addresses(batches: Sequence[pa.RecordBatch], name: str) -> Addresses:
-    """Of a column of lists of texts: where the lists start, where the texts start, the bytes."""
-    return _table([[*_of_lists(batch[name]), _text_bytes(batch[name].values)] for batch in batches])
-
-
-def number_addresses(batches: Sequence[pa.RecordBatch], name: str) -> Addresses:
-    """Of a column of numbers of 64 bits."""
-    return np.array([_address(batch[name], 8) for batch in batches], np.uint64)
+def text_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
+    """Of the sample lines: where their lists start, where the texts start, the bytes."""
+    columns = [batch["sample_texts"] for batch in batches]
+    return _table([[*_of_lists(column), _text_bytes(column.values)] for column in columns])
 
 
 def _table(rows: list[list[int]]) -> Addresses:
@@ -55,9 +53,9 @@ def _table(rows: list[list[int]]) -> Addresses:
 
 
 def _of_lists(column: pa.ListArray) -> list[int]:
-    kind = column.type.value_type
+    kind, values = column.type.value_type, column.values
     width = 4 if pa.types.is_string(kind) else kind.bit_width // 8
-    return [_address(column, 4), _address(column.values, width)]
+    return [address_of(column, 4), address_of(values, width)]
 
 
 def _text_bytes(texts: pa.StringArray) -> int:
@@ -65,15 +63,12 @@ def _text_bytes(texts: pa.StringArray) -> int:
     return data.address if data is not None else 0
 
 
-def _address(array: pa.Array, width: int) -> int:
-    """Of the first number of an array that may be a slice of another; 0 for one without any."""
-    buffer = array.buffers()[1]
-    return buffer.address + array.offset * width if buffer is not None else 0
-
-
 RELATIONS = list(Relation)  # a relation is told by its place here
 
 Numbers = NDArray[np.float64]
+
+HASHES = ("host", "title", "own_title", "text")  # columns of features
+WEIGHTS = ("mass", "sister_mass", "amount")
 
 
 @dataclass(frozen=True)
@@ -93,20 +88,24 @@ class Measured:
     difference: NDArray[np.int64]  # and the one that hardly is; below 0 for none
 
 
-def measure(
-    batches: Sequence[pa.RecordBatch], left: Places, right: Places, options: OwnTextOptions
-) -> Measured:
+def measure(rows: FeatureRows, left: Places, right: Places, options: OwnTextOptions) -> Measured:
     """The pages of each pair against each other."""
-    host, other_host = (_column(batches, "host", side) for side in (left, right))
-    same_host = (host == other_host) & (host != 0)
-    one_title, two_titles = _titles(batches, left, right, same_host)
+    own, others = (rows.words_at(HASHES, side) for side in (left, right))
+    (host, title, own_title, _), other_title = own, others[1]
+    on_one_host, same_title, same_own_title, same_text = own == others
+    same_host = on_one_host & (host != 0)
+    # A title that tells two pages of one host to be one page, or two titles.
+    one_title = same_host & same_own_title & (own_title != 0)
+    two_titles = same_host & ~same_title & (title != 0) & (other_title != 0)
     shared, example, difference = shared_weights(
-        list_addresses(batches), *left, *right, same_host, options.shingle
+        rows.known(list_addresses), *left, *right, same_host, options.shingle
     )
-    mass, other_mass = (_mass(batches, side, same_host) for side in (left, right))
-    amounts = (_column(batches, "amount", side).view(np.float64) for side in (left, right))
-    same_text = _column(batches, "text", left) == _column(batches, "text", right)
-    amount: Numbers = np.minimum(*amounts)
+    weights = (rows.words_at(WEIGHTS, side).view(np.float64) for side in (left, right))
+    (mass, host_mass, amount), (other_mass, other_host_mass, other_amount) = weights
+    # The weight of all own text, beside a page of the same host or of another.
+    mass = np.where(same_host, host_mass, mass)
+    other_mass = np.where(same_host, other_host_mass, other_mass)
+    amount = np.minimum(amount, other_amount)
     similarity = divided(shared[:, 0] + shared[:, 1], mass + other_mass)
     return Measured(
         amount,
@@ -121,28 +120,6 @@ def measure(
         example,
         difference,
     )
-
-
-def _column(batches: Sequence[pa.RecordBatch], name: str, rows: Places) -> NDArray[np.uint64]:
-    return gather(number_addresses(batches, name), *rows)
-
-
-def _titles(
-    batches: Sequence[pa.RecordBatch], left: Places, right: Places, same_host: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether pages of one host have a title that tells them to be one page, or two titles."""
-    title, other = (_column(batches, "title", side) for side in (left, right))
-    own, other_own = (_column(batches, "own_title", side) for side in (left, right))
-    return (
-        same_host & (own == other_own) & (own != 0),
-        same_host & (title != other) & (title != 0) & (other != 0),
-    )
-
-
-def _mass(batches: Sequence[pa.RecordBatch], rows: Places, same_host: NDArray[np.bool_]) -> Numbers:
-    """The weight of all own text of some pages, beside a page of the same host or of another."""
-    mass, host_mass = (_column(batches, name, rows) for name in ("mass", "sister_mass"))
-    return np.where(same_host, host_mass, mass).view(np.float64)
 
 
 def divided(parts: Numbers, wholes: Numbers) -> Numbers:
@@ -179,8 +156,10 @@ def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
         Relation.CONTAINS: (right >= options.contained) & (left < options.contained),
         Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.threshold,
     }
-    places = [np.int8(RELATIONS.index(relation)) for relation in rules]
-    return np.select(list(rules.values()), places, np.int8(RELATIONS.index(Relation.DIFFERENT)))
+    said = np.full(left.size, RELATIONS.index(Relation.DIFFERENT), np.int8)
+    for relation, holds in reversed(rules.items()):  # the first rule that holds has the last word
+        said[holds] = RELATIONS.index(relation)
+    return said
 
 
 SHARES = pa.array([repr(number / 10_000) for number in range(10_001)])
@@ -196,18 +175,77 @@ REQUIRED_OF = [
 REQUIRED_OF_SHORT = [words.replace("pages", "short pages") for words in REQUIRED_OF]
 REQUIRED_OF_SHORT[0] = " of short pages"
 SHORT = 200.0  # units: a hundred words, of which a few points more are required
+FEW = 8  # pairs that are cheaper one by one
 ROUNDING = 1e-6  # how near to half-way between two numbers rounding is left to the interpreter
 
 
 def evidence_of(
-    said: NDArray[np.int8],
-    pairs: Measured,
-    batches: Sequence[pa.RecordBatch],
-    left: Places,
-    right: Places,
+    said: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
 ) -> pa.StringArray:
     """One line of JSON a pair, its names in order: the same bytes for the same evidence."""
-    texts = text_addresses(batches, "sample_texts")
+    if said.size <= FEW:
+        every = range(said.size)
+        return pa.array([evidence_json(_of_one(said, pairs, rows, left, right, n)) for n in every])
+    return evidence_by_columns(said, pairs, rows, left, right)
+
+
+def _of_one(
+    said: NDArray[np.int8],
+    pairs: Measured,
+    rows: FeatureRows,
+    left: Places,
+    right: Places,
+    pair: int,
+) -> dict[str, object]:
+    """The evidence of one pair, for a page that comes alone: columns cost as much as ten pairs."""
+
+    def sample(side: Places, number: int) -> str:
+        batch = rows.batches[side.batches[pair]]
+        line: str = batch["sample_texts"][int(side.rows[pair])][number].as_py()
+        return line
+
+    evidence: dict[str, object] = {
+        "left_share": round(float(pairs.left_share[pair]), 4),
+        "required_similarity": round(float(pairs.required[pair]), 4),
+        "right_share": round(float(pairs.right_share[pair]), 4),
+        "same_host": bool(pairs.same_host[pair]),
+        "why": _why_of_one(said, pairs, pair),
+    }
+    if pairs.one_title[pair] or pairs.two_titles[pair]:
+        evidence["same_title"] = bool(pairs.one_title[pair])
+    example, difference = pairs.example[pair].tolist(), pairs.difference[pair].tolist()
+    lines = {
+        "only_left": (left, difference[0]),
+        "only_right": (right, difference[1]),
+        "shared": (left, example[0]) if example[0] >= 0 else (right, example[1]),
+    }
+    return evidence | {name: sample(*line) for name, line in lines.items() if line[1] >= 0}
+
+
+def _why_of_one(said: NDArray[np.int8], pairs: Measured, pair: int) -> str:
+    relation, amount = RELATIONS[said[pair]], float(pairs.amount[pair])
+    if relation is Relation.UNDECIDED:
+        return SHELL_REASON if amount < 0 else f"too little own text to tell: {amount:.0f} units"
+    if relation is Relation.SAME:
+        return "the own text is the same, token for token"
+    whose = 3 if pairs.two_titles[pair] else 2 if pairs.one_title[pair] else pairs.same_host[pair]
+    required_of = (REQUIRED_OF_SHORT if amount < SHORT else REQUIRED_OF)[int(whose)]
+    similarity, required = float(pairs.similarity[pair]), float(pairs.required[pair])
+    if relation is Relation.NEAR:
+        both = f"{similarity:.0%} together; {required:.0%} is required"
+    else:
+        least = ceil(required * 100)
+        both = f"{floor(similarity * 100)}% together: less than the {least}% required"
+    ours, theirs = float(pairs.left_share[pair]), float(pairs.right_share[pair])
+    shared = f"{ours:.0%} of A's own text and {theirs:.0%} of B's is shared"
+    return f"{shared}, {both}{required_of}"
+
+
+def evidence_by_columns(
+    said: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
+) -> pa.StringArray:
+    """The evidence of many pairs."""
+    texts = rows.known(text_addresses)
     left_shows = pairs.example[:, 0] >= 0
     showing = Places(*(np.where(left_shows, *both) for both in zip(left, right, strict=True)))
     example = np.where(left_shows, pairs.example[:, 0], pairs.example[:, 1])
