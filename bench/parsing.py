@@ -74,14 +74,18 @@ def parse_bare(pages: Sequence[RawPage]) -> None:
 
 
 def parse_batches(pages: Sequence[RawPage], workers: int) -> None:
-    """Full records, in batches, by so many threads."""
-    batches = [raw_batch(pages[start : start + BATCH]) for start in range(0, len(pages), BATCH)]
+    """Full records, in batches, by so many threads; batches are made one by one, as readers do."""
+
+    def parse_from(start: int) -> None:
+        parse(raw_batch(pages[start : start + BATCH]))
+
+    starts = range(0, len(pages), BATCH)
     if workers == 1:
-        for batch in batches:
-            parse(batch)
+        for start in starts:
+            parse_from(start)
         return
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(parse, batches))
+        list(pool.map(parse_from, starts))
 
 
 def pages_per_second(jobs: dict[str, Callable[[], None]], pages: int) -> dict[str, float]:

@@ -56,6 +56,8 @@ def language_of_script(script: str) -> str:
     return LANGUAGES.get(script, "")
 
 
+# A page's UTF-8. A view of many pages will do: only the few bytes of a statement are copied.
+PageBytes = bytes | memoryview
 Places = Sequence[Sequence[int]]  # start and end for each kind of `scan_meta`; empty: not stated
 
 YEARS = range(1990, 2101)  # a date outside this range is wrong, or not that of publication
@@ -78,12 +80,12 @@ _TAG = re.compile(r"([A-Za-z]{2,3})((?:[-_][A-Za-z0-9]{2,8})*)(?![A-Za-z0-9])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
 
-def stated(data: bytes, places: Places, kind: int) -> str:
+def stated(data: PageBytes, places: Places, kind: int) -> str:
     """The statement of this kind in a page's UTF-8, as one line; empty without one."""
     start, end = places[kind]
     if start == end:
         return ""
-    raw = data[start : min(end, start + LONGEST)].decode("utf-8", "ignore")
+    raw = bytes(data[start : min(end, start + LONGEST)]).decode("utf-8", "ignore")
     if "&" in raw:
         raw = html.unescape(raw)
     if not raw.isprintable():
@@ -91,7 +93,7 @@ def stated(data: bytes, places: Places, kind: int) -> str:
     return " ".join(raw.split())
 
 
-def address(data: bytes, places: Places, page_url: str) -> tuple[str, str]:
+def address(data: PageBytes, places: Places, page_url: str) -> tuple[str, str]:
     """The page's URL and its canonical form; a page without URL may state its own."""
     declared = stated(data, places, scan_meta.CANONICAL)
     if not page_url:
@@ -107,7 +109,7 @@ def _absolute(url: str) -> str:
     return url if url.lower().startswith(("http://", "https://")) else ""
 
 
-def language(data: bytes, places: Places, script: str) -> str:
+def language(data: PageBytes, places: Places, script: str) -> str:
     """The language that the page states, unless its script contradicts it; else the script's."""
     return language_by(script, [stated(data, places, kind) for kind in LANGUAGE_KINDS])
 
@@ -144,7 +146,7 @@ PROBES = 5  # places of an article at which it is looked for in the text of the 
 PROBE = 24  # bytes
 
 
-def article_body(data: bytes, places: NDArray[np.int64]) -> bytes:
+def article_body(data: PageBytes, places: NDArray[np.int64]) -> bytes:
     """The `articleBody` that a page states as JSON-LD; empty without one, or where it has several:
     then they are those of other pages."""
     start, end = places[scan_meta.LD_BODY].tolist()
@@ -154,7 +156,7 @@ def article_body(data: bytes, places: NDArray[np.int64]) -> bytes:
     ):
         return b""
     try:
-        body: str = json.loads(b'"' + data[start:end] + b'"', strict=False)
+        body: str = json.loads(b'"' + bytes(data[start:end]) + b'"', strict=False)
     except ValueError:
         return b""
     article = body.encode("utf-8", "replace")
@@ -173,7 +175,7 @@ def shows(text: bytes, article: bytes) -> bool:
 _MARKUP = re.compile(rb"<[^<>]*>|&#?\w+;")
 
 
-def published(data: bytes, places: Places) -> datetime | None:
+def published(data: PageBytes, places: Places) -> datetime | None:
     """When the page says it was published."""
     for kind in TIME_KINDS:
         said = stated(data, places, kind)

@@ -34,6 +34,7 @@ class Statements:
 
     def __init__(self, data: NDArray[np.uint8], ends: Numbers, places: NDArray[np.int64]) -> None:
         self._data = data
+        self._view = memoryview(data)  # type: ignore[arg-type]
         self._ends = ends
         self._places = places
 
@@ -62,9 +63,9 @@ class Statements:
     def _stated(self, row: int, kind: int) -> str:
         return metadata.stated(self.page(row), self._places[row].tolist(), kind)
 
-    def page(self, row: int) -> bytes:
-        """The bytes of a page."""
-        return self._data[self._ends[row] : self._ends[row + 1]].tobytes()
+    def page(self, row: int) -> memoryview:
+        """The bytes of a page, not copied."""
+        return self._view[self._ends[row] : self._ends[row + 1]]
 
     def titles(self, known: pa.StringArray) -> pa.StringArray:
         """The titles; those that are known come first."""
@@ -124,9 +125,12 @@ class Statements:
         canonical, hosts = canonical_urls(url)
         declares = self._is_stated[:, scan_meta.CANONICAL] & ~booleans(is_empty(known))
         if declares.any():
-            # Most pages declare the URL they have
-            declared, _ = canonical_urls(self.column(scan_meta.CANONICAL), leave_odd=True)
-            elsewhere = declares & ~booleans(pc.equal(declared, canonical))
+            # Most pages declare the URL they have, as it stands or in its canonical form
+            declared = self.column(scan_meta.CANONICAL)
+            declares &= ~booleans(pc.equal(declared, known))
+        if declares.any():
+            plain, _ = canonical_urls(declared, leave_odd=True)
+            elsewhere = declares & ~booleans(pc.equal(plain, canonical))
             canonical = replaced(
                 canonical, elsewhere, lambda row: self._address(row, known[row].as_py())[1]
             )
