@@ -122,3 +122,19 @@ def test_parts_do_what_needs_their_kernels(tmp_path: Path) -> None:
     said: list[str] = []
     warm_up.compile_parts(["pages", "exact", "run-exact"], said.append)
     assert said.count(warm_up.DONE) == 3
+
+
+@pytest.mark.slow
+def test_a_run_does_not_import_pandas() -> None:
+    """Arrow would, half a second of it, where pandas is installed; and it can still be imported."""
+    pytest.importorskip("pandas")
+    program = (
+        "import sys\n"
+        "from neardup.cli.warm_up import _keep_pandas_out\n"
+        "_keep_pandas_out()\n"
+        "import pyarrow as pa\n"
+        "pa.array(['a list'])\n"
+        "assert 'pandas' not in sys.modules\n"
+        "import pandas\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -73,6 +73,47 @@ def test_a_change_in_a_kernel_that_another_calls_is_seen(package: Path) -> None:
         assert len(list(caches.glob("shingles-*"))) == folders
 
 
+# Calls a kernel, which is loaded from disk, and then one that is compiled and calls the other.
+LOAD = """
+import sys
+import numpy as np
+from neardup.kernels.jit import kernel
+from neardup.kernels.shingles import mix_all
+numbers = np.array([5], np.uint64)
+first = mix_all(numbers)[0]
+print(*(name in sys.modules for name in ("numba.np.arraymath", "scipy.linalg")))
+
+@kernel
+def mix_twice(numbers):
+    return mix_all(mix_all(numbers))
+
+assert mix_twice(numbers)[0] == mix_all(mix_all(numbers))[0]
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_on_disk_is_loaded_without_the_compiler_and_others_can_call_it(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "load.py"
+    script.write_text(LOAD)
+    source = str(Path(neardup.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    for is_compiled in (True, False):
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(str(is_compiled))
+        for file in (tmp_path / "kernels").glob("load-*/*.nbc"):
+            file.unlink()
+    assert done.stdout == "False False\n"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(compiled.baseline() is None, reason="no kernels are shipped for this machine")
 def test_shipped_kernels_are_used_where_they_fit(package: Path, tmp_path: Path) -> None:

@@ -59,7 +59,34 @@ def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> No
 
 def prepare_run(method: str) -> None:
     """Compile what a run with a method needs, as `prepare` does."""
+    _keep_pandas_out()
     prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+
+
+def _keep_pandas_out() -> None:
+    """Let Arrow believe that pandas is not installed.
+
+    For the first list that becomes an array Arrow imports pandas, to see whether the list is one of
+    its objects. That takes half a second, and no command has such objects.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - keeps --help quick
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    """A finder of modules that refuses one."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def prepare(*parts: str) -> int:

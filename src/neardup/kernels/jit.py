@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import pickle
@@ -16,11 +17,15 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any, TypeVar, cast
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba.core import serialize
 from numba.core.caching import _Cache
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime.nrt import rtsys
 from numpy.typing import NDArray
 
 from neardup.kernels.compiled import SHIPPED, baseline, folder_name, shipped_fit, writable
@@ -32,7 +37,9 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 # Those of numba have no types.
 _dump: Callable[[object], bytes] = serialize.dumps
-_rebuild: Callable[..., Any] = CompileResult._rebuild
+_start_runtime: Callable[[Any], None] = rtsys.initialize
+_result: Callable[..., Any] = CompileResult
+_known_environment: Callable[[str], Any] = lookup_environment
 
 
 def kernel(function: Function) -> Function:
@@ -84,13 +91,12 @@ class KernelCache(_Cache):
 
     def load_overload(self, sig: object, target_context: Any) -> Any:
         """The code for a signature, as shipped or as compiled here; None if there is neither."""
-        target_context.refresh()
         for place in self._places(sig, target_context.codegen().magic_tuple()):
             try:
-                payload = pickle.loads(place.read_bytes())
+                stored = _Unpickler(io.BytesIO(place.read_bytes())).load()
             except (OSError, EOFError, pickle.UnpicklingError):
                 continue
-            return _rebuild(target_context, *payload)
+            return _restored(target_context, *stored)
         return None
 
     def save_overload(self, sig: object, data: Any) -> None:
@@ -131,6 +137,92 @@ class KernelCache(_Cache):
 
     def flush(self) -> None:
         """Numba calls this to compile anew; files of changed sources are in other folders."""
+
+
+# Numba's own way to load compiled code also loads what it may need to compile: all that it knows of
+# NumPy (and SciPy, where that is installed) and the LLVM code of each kernel. A run over a few
+# pages took a second longer.
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a compiled kernel without importing the modules of all functions that it calls."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[object], name: str) -> Any:
+    """Numba's record of a compiled function. The globals in it are for code that is not compiled
+    throughout, so those of a module that is not loaded are left out."""
+    made = _known_environment(name)
+    if made is None:
+        loaded = sys.modules.get(module)
+        made = Environment(vars(loaded) if loaded else {"__name__": module})
+        made.consts[:] = constants
+        made.env_name = name
+        Environment._memo[name] = made
+    return made
+
+
+class _StoredLibrary(JITCodeLibrary):
+    """Machine code from disk; its LLVM code is read if a kernel that calls it is compiled."""
+
+    def __init__(self, codegen: Any, name: str, machine_code: bytes, bitcode: bytes) -> None:
+        super().__init__(codegen, name)  # type: ignore[no-untyped-call]
+        self._bitcode = bitcode
+        self.enable_object_caching()  # type: ignore[no-untyped-call]
+        self._set_compiled_object(machine_code)  # type: ignore[no-untyped-call]
+        self._finalize_final_module()  # type: ignore[no-untyped-call]
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = llvm.parse_bitcode(self._bitcode)
+        return self._shared_module
+
+
+def _restored(
+    target_context: Any,
+    code: tuple[str, str, tuple[bytes, bytes]],
+    description: Any,
+    environment: Any,
+    signature: Any,
+    objectmode: bool,
+    lifted: tuple[Any, ...],
+    type_annotation: Any,
+    reload_init: list[Callable[[], None]],
+    referenced_envs: list[Any],
+) -> Any:
+    """What numba has of a kernel after compiling it, from what it stores of that."""
+    _start_runtime(target_context)
+    for start in reload_init:
+        start()
+    name, _, (machine_code, bitcode) = code
+    codegen = target_context.codegen()
+    library = _StoredLibrary(codegen, name, machine_code, bitcode)
+    codegen._engine._defined_symbols |= {
+        description.llvm_func_name,
+        description.llvm_cpython_wrapper_name,
+    }
+    entry_point = target_context.get_executable(library, description, environment)
+    for each in referenced_envs:
+        codegen.set_env(each.env_name, each)
+    return _result(
+        target_context=target_context,
+        typing_context=target_context.typing_context,
+        library=library,
+        environment=environment,
+        entry_point=entry_point,
+        fndesc=description,
+        type_annotation=type_annotation,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        typing_error=None,
+        call_helper=None,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=referenced_envs,
+    )
 
 
 def when_compiling(notify: Callable[[str], None]) -> None:
