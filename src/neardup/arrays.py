@@ -85,7 +85,10 @@ def ragged(column: pa.Array | pa.ChunkedArray) -> Ragged:
 
 def list_array(values: NDArray[Any] | pa.Array, offsets: Numbers) -> pa.ListArray:
     """A column of lists: the way back from `ragged`."""
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values))
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise ValueError("more than 2 ** 31 values in one column of lists: pass fewer rows")
+    # Numpy casts at a fifth of the cost of Arrow, which counts for a page that comes alone.
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))
 
 
 def large_list_array(values: NDArray[Any], offsets: Numbers) -> pa.LargeListArray:
@@ -187,7 +190,7 @@ class FeatureRows:
         self.batches = batches
         self.numbers = numbers
         count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
-        self._addresses: dict[str, Addresses] = {}  # by column, or by what computes them
+        self._addresses: dict[str, Addresses] = {}  # by columns, or by what computes them
         self._places = Places(np.empty(count, np.int32), np.empty(count, np.int32))
         for number, rows in enumerate(numbers):
             self._places.batches[rows] = number
@@ -225,11 +228,10 @@ class FeatureRows:
         They are read where they are, all columns in one call: to a kernel, a column of a batch is
         a batch.
         """
-        for name in names:
-            if name not in self._addresses:
-                found = [address_of(batch[name], 8) for batch in self.batches]
-                self._addresses[name] = np.array(found, np.uint64)
-        table = np.concatenate([self._addresses[name] for name in names])
+        table = self._addresses.get(key := " ".join(names))
+        if table is None:
+            found = [address_of(batch[name], 8) for name in names for batch in self.batches]
+            table = self._addresses[key] = np.array(found, np.uint64)
         firsts = np.arange(len(names), dtype=np.int32)[:, None] * np.int32(len(self.batches))
         batches = (firsts + places.batches).ravel()
         rows = np.concatenate([places.rows] * len(names))

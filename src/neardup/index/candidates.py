@@ -217,9 +217,10 @@ def candidates_of_many(
     bounds: Bounds,
 ) -> Candidates:
     """See `candidates`; `postings` are the stored pages under the keys."""
-    stored = np.array(postings, np.int64).reshape(-1, 2)
     present = {(key, number) for key, number in postings if number in arriving}
-    stored = stored[~np.isin(stored[:, 1], [*arriving, *gone])]
+    outdated = gone.union(arriving)
+    stored = np.array([each for each in postings if each[1] not in outdated], np.int64)
+    stored = stored.reshape(-1, 2)
     earlier = np.unique(stored[:, 1])
     # In order of arrival; a turn is an index into them.
     pages = np.concatenate([earlier, np.array(list(arriving), np.int64)])

@@ -91,10 +91,23 @@ class _Grouping:
         """Recluster all pages of these components."""
         pages = {page for each in components for page in each.pages}
         self.rows |= self.session.pages(sorted(pages - self.rows.keys()))
-        if len(pages) == len(components):  # each alone: most pages of a crawl
-            for page in sorted(pages, key=lambda page: self.rows[page].id):
-                self.add([page])
-            return
+        groups: list[list[int]] = []
+        rest: list[Component] = []
+        for each in components:
+            # Most pages of a crawl: alone, or joined with one other page.
+            plain = len(each.pages) == 1 or (len(each.pages) == 2 and not self.graph.constraints)
+            if plain:
+                groups.append(sorted(each.pages))
+            else:
+                rest.append(each)
+        if rest:
+            groups += self._clustered(rest)
+        for group in sorted(groups, key=lambda group: min(self.rows[page].id for page in group)):
+            self.add(group)
+
+    def _clustered(self, components: Sequence[Component]) -> list[list[int]]:
+        """The clusters of some components, by the rule of a batch run."""
+        pages = {page for each in components for page in each.pages}
         numbers = np.array(sorted(pages, key=lambda page: self.rows[page].id), np.int64)
         rows = [self.rows[number] for number in numbers.tolist()]
         place = {row.number: position for position, row in enumerate(rows)}
@@ -117,8 +130,7 @@ class _Grouping:
         groups: dict[int, list[int]] = {}
         for row, label in zip(rows, labels.tolist(), strict=True):
             groups.setdefault(label, []).append(row.number)
-        for group in groups.values():
-            self.add(sorted(group))
+        return [sorted(group) for group in groups.values()]
 
     def closeness(
         self, one: Rows, other: Rows, known: Mapping[tuple[int, int], float] = NOTHING

@@ -82,13 +82,16 @@ def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
     buffers = *string_buffers(pages["title"]), *string_buffers(pages["text"])
     without_title = ~titles_in_texts(*buffers)
     little = (sizes < ENOUGH) & (pages["size"].to_numpy() > sizes + MARKUP)
+    may_be_shell = without_title | little
+    if not may_be_shell.any():
+        return np.zeros(sizes.size, np.uint64)
     hosts = pages["host"].dictionary_encode()
     keys = [xxhash.xxh3_64_intdigest(host.encode()) for host in hosts.dictionary.to_pylist()]
     of_host = np.array(
         [key if host else 0 for key, host in zip(keys, hosts.dictionary.to_pylist(), strict=True)],
         np.uint64,
     )
-    return np.where(without_title | little, of_host[hosts.indices.to_numpy()], np.uint64(0))
+    return np.where(may_be_shell, of_host[hosts.indices.to_numpy()], np.uint64(0))
 
 
 def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:

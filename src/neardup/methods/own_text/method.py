@@ -25,12 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import (
     FeatureRows,
-    booleans,
     list_array,
     offsets_of,
     ragged,
@@ -52,7 +50,14 @@ from neardup.methods.base import (
     SurveyResults,
 )
 from neardup.methods.own_text.options import OwnTextOptions
-from neardup.methods.own_text.verdict import RELATIONS, Measured, evidence_of, measure, relations
+from neardup.methods.own_text.verdict import (
+    FEW,
+    RELATIONS,
+    Measured,
+    evidence_of,
+    measure,
+    relations,
+)
 from neardup.model import Relation
 from neardup.schemas import KEYS, RELATED, VERDICTS
 from neardup.text.sites import Layout, LineCounts, SiteCounts, Survey
@@ -290,7 +295,10 @@ class OwnText(Method):
         )
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
-        return pc.greater_equal(features.column("amount"), self.options.enough)
+        return pa.array(self._decidable(features))
+
+    def _decidable(self, features: pa.RecordBatch | pa.Table) -> NDArray[np.bool_]:
+        return np.asarray(features.column("amount").to_numpy() >= self.options.enough)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         shingles, places = ragged(features.column("shingles"))
@@ -302,7 +310,7 @@ class OwnText(Method):
             [np.repeat(rows, BANDS), np.repeat(rows, np.diff(sentence_places))]
         )
         every_key = np.concatenate([bands.ravel(), sentences])
-        enough = booleans(self.decidable(features))[every_row]
+        enough = self._decidable(features)[every_row]
         return pa.record_batch([every_row[enough], every_key[enough]], schema=KEYS)
 
     def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
@@ -343,7 +351,11 @@ def _shells(
 def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:
     """Relation and similarity, which an undecided pair has none of."""
     undecided = said == RELATIONS.index(Relation.UNDECIDED)
-    return [RELATION_NAMES.take(pa.array(said)), pa.array(pairs.similarity, mask=undecided)]
+    if said.size <= FEW:
+        names = pa.array([str(RELATIONS[number]) for number in said.tolist()], pa.string())
+    else:
+        names = RELATION_NAMES.take(pa.array(said))
+    return [names, pa.array(pairs.similarity, mask=undecided)]
 
 
 def _samples(

@@ -67,8 +67,8 @@ RELATIONS = list(Relation)  # a relation is told by its place here
 
 Numbers = NDArray[np.float64]
 
-HASHES = ("host", "title", "own_title", "text")  # columns of features
-WEIGHTS = ("mass", "sister_mass", "amount")
+NUMBERS = ("host", "title", "own_title", "text", "mass", "sister_mass", "amount")
+HASHES = 4  # of these columns; the others are weights
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class Measured:
 
 def measure(rows: FeatureRows, left: Places, right: Places, options: OwnTextOptions) -> Measured:
     """The pages of each pair against each other."""
-    own, others = (rows.words_at(HASHES, side) for side in (left, right))
-    (host, title, own_title, _), other_title = own, others[1]
-    on_one_host, same_title, same_own_title, same_text = own == others
+    own, others = (rows.words_at(NUMBERS, side) for side in (left, right))
+    (host, title, own_title, _), other_title = own[:HASHES], others[1]
+    on_one_host, same_title, same_own_title, same_text = own[:HASHES] == others[:HASHES]
     same_host = on_one_host & (host != 0)
     # A title that tells two pages of one host to be one page, or two titles.
     one_title = same_host & same_own_title & (own_title != 0)
@@ -100,8 +100,8 @@ def measure(rows: FeatureRows, left: Places, right: Places, options: OwnTextOpti
     shared, example, difference = shared_weights(
         rows.known(list_addresses), *left, *right, same_host, options.shingle
     )
-    weights = (rows.words_at(WEIGHTS, side).view(np.float64) for side in (left, right))
-    (mass, host_mass, amount), (other_mass, other_host_mass, other_amount) = weights
+    mass, host_mass, amount = own[HASHES:].view(np.float64)
+    other_mass, other_host_mass, other_amount = others[HASHES:].view(np.float64)
     # The weight of all own text, beside a page of the same host or of another.
     mass = np.where(same_host, host_mass, mass)
     other_mass = np.where(same_host, other_host_mass, other_mass)
