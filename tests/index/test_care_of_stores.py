@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from index_checks import groups
+from index_checks import check_whole, groups
 from neardup import Index, OutputError, RawPage, StoreError, UsageError, dedup, text_page
 from neardup.model import Source
 from neardup.rules.keeping import POLICIES
+from neardup.stores.session import Session
 from neardup.stores.sqlite import SqliteStore
 from sample_pages import long_html, write_jsonl
 
@@ -218,3 +219,30 @@ def test_removed_pages_give_their_room_back(tmp_path: Path) -> None:
         assert free == 0
         assert index.expire(timedelta(seconds=-1)) == 30
         assert file.stat().st_size < 0.35 * full
+
+
+def test_pages_judged_again_write_only_the_keys_that_change(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[int, int]] = []
+    dropped: list[tuple[int, int]] = []
+    put_keys, drop_keys = Session.put_keys, Session.drop_keys
+
+    def put(session: Session, rows: Iterable[tuple[int, int]]) -> None:
+        written.extend(some := list(rows))
+        put_keys(session, some)
+
+    def drop(session: Session, rows: Iterable[tuple[int, int]]) -> None:
+        dropped.extend(some := list(rows))
+        drop_keys(session, some)
+
+    monkeypatch.setattr(Session, "put_keys", put)
+    monkeypatch.setattr(Session, "drop_keys", drop)
+    with Index.open(url) as index:
+        for number in range(9):  # as a site grows to 2, 4 and 8 pages, all of them are judged again
+            words = " ".join(f"word{number}x{place}" for place in range(80))
+            index.add(text_page(words, id=f"p{number}", url=f"http://a.example/{number}"))
+        check_whole(index)
+        stored = index.store.read(lambda session: session.select("SELECT key, number FROM keys"))
+    assert len(written) == len(stored) > 0
+    assert not dropped

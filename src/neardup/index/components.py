@@ -107,11 +107,13 @@ class Components:
         while frontier := {page for page in frontier if not self._of[page].large}:
             reached: set[int] = set()
             for edge in self._graph.edges(frontier):
-                if {edge.a, edge.b} & self._without:
+                ends = edge.a, edge.b
+                if not self._without.isdisjoint(ends):
                     continue
-                for page in {edge.a, edge.b} - self._of.keys():
-                    self.enter(page)
-                    reached.add(page)
+                for page in ends:
+                    if page not in self._of:
+                        self.enter(page)
+                        reached.add(page)
                 self.join(edge)
             frontier = reached
 
