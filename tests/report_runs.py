@@ -19,7 +19,8 @@ from neardup.local.work import FileParts, MemoryParts
 from neardup.methods.base import SurveyResults, verdicts
 from neardup.methods.exact import Exact
 from neardup.model import Relation
-from neardup.report import Language, write_report
+from neardup.report import Language
+from neardup.report.document import write_report
 from neardup.report.findings import ROOM, Room
 from neardup.schemas import RELATED, VERDICTS
 from page_batches import page_batch

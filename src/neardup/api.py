@@ -42,7 +42,7 @@ from neardup.pages.columns import Columns
 from neardup.pages.raw import raw_batch
 from neardup.pages.tables import TableColumns
 from neardup.pages.writers import writer_for
-from neardup.report import Language, write_actions, write_report
+from neardup.report import Language, write_actions
 from neardup.rules.keeping import keep_policy
 from neardup.text.charset import to_utf8
 from neardup.text.parse import pages_from, parse
@@ -195,6 +195,8 @@ def _finish(
     summary = summarise(outcome, inputs, settings, run)
     output.write_summary(made, summary)
     if language is not None:
+        from neardup.report.document import write_report  # noqa: PLC0415 - loads Jinja
+
         with run.stages("report"):
             write_report(made, outcome, language)
         output.write_summary(made, {**summary, "run": measured(run)})

@@ -95,7 +95,7 @@ def test_when_the_report_fails_there_is_no_result_and_the_run_can_be_resumed(
     def fail(*_: object) -> None:
         raise RuntimeError("no report")
 
-    monkeypatch.setattr("neardup.api.write_report", fail)
+    monkeypatch.setattr("neardup.report.document.write_report", fail)
     source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
     with pytest.raises(RuntimeError, match="no report"):
         dedup(str(source), tmp_path / "out", method="exact")

@@ -1,7 +1,6 @@
 """What a run leaves for people: a report (one HTML file), spreadsheets, actions."""
 
 from neardup.report.actions import write_actions
-from neardup.report.document import write_report
 from neardup.report.languages import Language
 
-__all__ = ["Language", "write_actions", "write_report"]
+__all__ = ["Language", "write_actions"]
