@@ -269,7 +269,7 @@ def _remembered(keys: Rows, arrives: Mask, bounds: Bounds) -> tuple[Rows, Rows]:
     When a page arrives under a hot key, all but the newest entries of the key are dropped.
     """
     starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1)) if keys.size else keys
-    counts = np.diff([*starts, keys.size])
+    counts = np.diff(starts, append=keys.size)
     first = np.repeat(starts, counts)
     last = first.copy()
     hot = counts > bounds.hot
@@ -315,7 +315,7 @@ def _strongest(
     page = after[chosen]
     order = chosen[np.lexsort((-before[chosen], -shared[chosen], page))]
     starts = np.flatnonzero(np.diff(after[order], prepend=-1))
-    rank = np.arange(order.size) - np.repeat(starts, np.diff([*starts, order.size]))
+    rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
     return np.sort(order[rank < most])
 
 
