@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pyarrow as pa
@@ -76,7 +76,7 @@ def _cell(value: Any) -> str:
             return f'<c t="b"><v>{int(value)}</v></c>'
         case int() | float():
             return f"<c><v>{value}</v></c>"
-    text = escape(ILLEGAL.sub("\ufffd", str(value)[:LONGEST_CELL]))
+    text = escape(ILLEGAL.sub("\ufffd", str(value)[:LONGEST_CELL]), quote=False)
     return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 
@@ -84,7 +84,7 @@ def _parts(names: list[str]) -> Iterator[tuple[str, str]]:
     """What a workbook needs beside its sheets."""
     numbered = list(enumerate(names, 1))
     sheets = [
-        f'<sheet name={quoteattr(name)} sheetId="{at}" r:id="r{at}"/>' for at, name in numbered
+        f'<sheet name="{escape(name)}" sheetId="{at}" r:id="r{at}"/>' for at, name in numbered
     ]
     yield (
         "xl/workbook.xml",
