@@ -42,8 +42,7 @@ class Baseline:
     features: frozenset[str]
 
 
-# All x86 processors since Haswell (2013) and Excavator (2015); all of 64-bit Arm. Kernels for the
-# machine's own processor are no faster (docs/benchmarks.md).
+# All x86 processors since Haswell (2013) and Excavator (2015); all of 64-bit Arm.
 BASELINES = {
     "x86_64": Baseline(
         "x86-64-v3",
