@@ -20,7 +20,7 @@ EXACT = ["--method", "exact"]  # its answers are plain to see
 COMMANDS = [
     *("dedup", "recluster", "check", "status", "expire", "recheck", "export"),
     *("compare", "methods", "demo"),
-    *("serve", "evaluate", "tune", "synth"),
+    *("serve", "evaluate", "tune", "synth", "warm-up"),
 ]
 
 
@@ -49,7 +49,7 @@ def test_help_shows_the_defaults(
 ) -> None:
     """Unescaped, [default: ...] would be markup to rich, and vanish."""
     _, out, _ = neardup(capsys, monkeypatch, "dedup", "--help")
-    for default in ("own-text", "original", "4GB", "all cores"):
+    for default in ("own-text", "original", "all cores"):
         assert f"[default: {default}]" in out
 
 

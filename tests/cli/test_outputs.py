@@ -68,7 +68,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     def no(*_: object, **__: object) -> None:
         raise AssertionError("a page was read")
 
-    monkeypatch.setattr(corpus, "read", no)
+    monkeypatch.setattr(corpus, "find_files", no)
     monkeypatch.setattr("neardup.cli.outcome.estimate", no)
 
 
@@ -211,8 +211,9 @@ def test_help_groups_the_options_and_shows_the_defaults(neardup: Command) -> Non
     for group in ("Pages", "Method", "Result", "Run", "Messages"):
         assert f"─ {group} ─" in out
     text = " ".join(out.replace("│", " ").split())
-    for default in ("own-text", "original", "what suits the method", "text", "none", "no", "4GB"):
+    for default in ("own-text", "original", "what suits the method", "text", "none", "no"):
         assert f"[default: {default}]" in text
+    assert "[default: 4GB, or more if the workers need it" in text
 
 
 def test_the_values_in_help_are_those_there_are() -> None:
