@@ -254,6 +254,20 @@ def test_demo_shows_clusters_and_where_they_are(
     assert (out / "clusters.jsonl").exists()
 
 
+def test_methods_that_survey_all_pages_show_their_progress(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """i-match counts twice: what sites repeat, and the words of all pages."""
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text(json.dumps({"id": "1", "url": "http://a.example/", "html": "<p>a b c"}))
+    out = tmp_path / "out"
+    code, _, errors = neardup(
+        capsys, monkeypatch, "dedup", pages, "--method", "i-match", "--out", out
+    )
+    assert code == 0
+    assert "counting words of all pages" in errors
+
+
 def test_every_command_is_in_the_app() -> None:
     assert [command.name for command in app.registered_commands] == COMMANDS
 

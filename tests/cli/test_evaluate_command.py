@@ -145,7 +145,7 @@ def test_papers_make_their_own_pages(labelled: Path, tmp_path: Path) -> None:
     done = evaluate(*arguments)
     assert done.returncode == 0, done.stderr
     assert "Santha Sheela & Jaya Kumar: 100 pages" in done.stdout
-    assert "30 pages: paper" in done.stdout
+    assert "30 pages: paper" in " ".join(done.stdout.split())
     assert "ours default" in done.stdout
     assert "0.920 / -" in done.stdout
     assert (tmp_path / "out" / "papers.html").is_file()

@@ -113,7 +113,7 @@ def test_duplicates_are_flagged_and_nothing_is_dropped(site: Site, crawl: CrawlI
     copies = {url: flag for url, flag in flags.items() if flag["duplicate"]}
     assert len(copies) == found.stat("items_flagged") == found.stat("pages/duplicate") > 0
     for url, flag in copies.items():
-        assert list(flag) == ["duplicate", "of", "cluster", "relation", "similarity"]
+        assert list(flag) == ["duplicate", "of", "cluster", "relation", "similarity", "replaced"]
         assert flags[flag["of"]]["cluster"] == flag["cluster"], url
 
 

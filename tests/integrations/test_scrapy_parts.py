@@ -250,11 +250,12 @@ class SlowIndex(Index):
     """Waits until it is let go, and notes what came together."""
 
     def prepare(self) -> None:
-        self.go = threading.Event()
+        self.go, self.waiting = threading.Event(), threading.Event()
         self.batches: list[int] = []
 
     def _store(self, arrived: Any) -> dict[str, Answer]:
         assert threading.current_thread() is not threading.main_thread()
+        self.waiting.set()
         assert self.go.wait(60)
         self.batches.append(len(arrived.ids))
         return super()._store(arrived)
@@ -290,6 +291,8 @@ def test_a_request_that_was_cancelled_harms_no_other(slow: SlowIndex) -> None:
 
     async def add_and_cancel() -> Answer:
         checking.add(page(0))
+        while not slow.waiting.is_set():  # later pages come too late for its commit
+            await asyncio.sleep(0.001)
         cancelled, kept = checking.add(page(1)), checking.add(page(2))
         asyncio.ensure_future(cancelled).cancel()
         await asyncio.sleep(0)

@@ -26,11 +26,13 @@ import neardup
 from kernels.hostile import MARKUP, TEXTS, attacks
 from kernels.test_scan import scan
 from neardup import html_page, kernels, text_page
+from neardup.kernels import json_lines
 from neardup.kernels.ascii_words import hash_words, room_for_words
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
+from neardup.kernels.json_lines import read_lines
 from neardup.kernels.json_text import count_values, quoted_texts
 from neardup.kernels.lines import (
     dense_lines,
@@ -42,6 +44,12 @@ from neardup.kernels.lines import (
     without_digits,
 )
 from neardup.kernels.look_alikes import unmix
+from neardup.kernels.page_bytes import (
+    odd_charsets,
+    plain_addresses,
+    plain_statements,
+    plain_times,
+)
 from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.scan import Scanner
 from neardup.kernels.sentence_ends import han_before_stops, last_words
@@ -51,6 +59,7 @@ from neardup.kernels.tokens import token_hashes, token_spans
 from neardup.kernels.utf8 import is_utf8, utf8_damage
 from neardup.pages.raw import raw_batch
 from neardup.text.parse import parse
+from neardup.text.statements import _tables as address_tables
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -122,6 +131,17 @@ def _hash_words(data: Bytes) -> None:
     hash_words(data, text_bits(data).runs, 0, len(data), *room_for_words(), hashes)
 
 
+def _statements(data: Bytes) -> None:
+    places = np.array([[[0, len(data)]]], np.int64)
+    plain_statements(data, np.array([0, len(data)], np.int64), places, 0, len(data))
+
+
+def _json_lines(data: Bytes) -> None:
+    padded = np.concatenate([data, np.zeros(json_lines.PADDING, np.uint8)])
+    names = (b"html", b"text", b"id", b"url", b"title", b"time")
+    read_lines(padded, len(data), int((data == ord("\n")).sum()) + 1, names)
+
+
 READERS: dict[Any, Callable[[Bytes], object]] = {
     count_values: count_values,
     count_scripts: of_documents(count_scripts),
@@ -136,8 +156,13 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     line_starts: _line_starts,
     newline_bits: newline_bits,
     normal_texts: of_documents(normal_texts),
+    odd_charsets: of_documents(odd_charsets, 64),
     paragraph_codes: of_documents(paragraph_codes, 8),
+    plain_addresses: of_documents(plain_addresses, address_tables()),
+    plain_statements: _statements,
+    plain_times: of_documents(plain_times),
     quoted_texts: _quoted,
+    read_lines: _json_lines,
     sentence_offsets: _lines,
     sentence_spans: of_documents(sentence_spans),
     text_bits: text_bits,
@@ -148,7 +173,7 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     without_digits: without_digits,
 }
 # Steps of a kernel above (or of the scanner) go on from a place of the data.
-STEPS = {"i", "at", "begin", "start", "html", "starts", "pieces"}
+STEPS = {"page_ends", "i", "at", "begin", "start", "html", "starts", "pieces"}
 
 
 def test_no_kernel_is_forgotten() -> None:

@@ -204,7 +204,7 @@ def _find_in_texts(method: str) -> None:
     from neardup.api import find_duplicates  # noqa: PLC0415
 
     pages = _sample()
-    texts = [re.sub(r"\s*(<[^>]*>\s*)+", "\n", page.body.decode(errors="ignore")) for page in pages]
+    texts = [re.sub(r"<[^<>]*>", "\n", page.body.decode(errors="ignore")) for page in pages]
     found = find_duplicates(texts, urls=[page.url for page in pages], method=method)
     found.pairs_with_evidence()
 

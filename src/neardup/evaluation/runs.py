@@ -99,7 +99,17 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
     """Run `neardup dedup` over the pages in a new process, with the result in `out`."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
+    command = [
+        sys.executable,
+        "-m",
+        "neardup",
+        "dedup",
+        str(pages),
+        "--out",
+        str(out),
+        "--force",
+        "-q",
+    ]
     command += ["--method", contender.method, "--preset", contender.preset]
     command += [f"--view={contender.view}"] if contender.view else []
     command += [f"--workers={workers}"] if workers else []
@@ -113,8 +123,9 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         log.seek(0)
         lines = log.read().splitlines()
     if done.returncode:
-        told = [line for line in lines if line.startswith("neardup: ")] or lines[-1:]
-        reason = told[0] if told else f"ended with code {done.returncode}"  # hints come after it
+        told = [line for line in lines if line.startswith("neardup: ")]
+        # A hint may follow the error; what comes before it is progress, which -q leaves out.
+        reason = (told or lines[-1:] or [f"neardup: ended with code {done.returncode}"])[0]
         return Outcome(None, time.monotonic() - started, 0, reason.removeprefix("neardup: "))
     result = Result(out)
     measured: Mapping[str, Any] = result.summary["run"]

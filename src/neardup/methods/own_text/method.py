@@ -66,7 +66,8 @@ from neardup.text.views import View, view_lines
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SAMPLES = 3  # lines remembered as examples for the evidence
 SAMPLE_BYTES = 160
-SEVERAL = 3  # pages of a host with the same text, or nearly
+NEARLY_ALL = 0.75  # of the pages of a host
+SEVERAL = 4  # pages of a host with the same text, or nearly
 SHELL = -1.0  # the amount of own text of a page whose text did not arrive
 PAIR, FEW_IN = 2.0, 8  # pages: two of sixteen are few, two of eight may be two of many
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
@@ -336,10 +337,11 @@ class OwnText(Method):
 def _shells(
     pages: pa.RecordBatch, page: Layout, known: OnSites, levels: NDArray[np.float64]
 ) -> Numbers:
-    """The pages whose text did not arrive: all of it stands on pages of the host most of which have
-    other titles, and their own title is not in it. What they share with these is not theirs."""
+    """The pages whose text did not arrive: all of it stands on nearly all pages of the host, most
+    of which have other titles, and their own title is not in it. What they share is not theirs."""
     several = np.maximum(2 * known.title_counts, SEVERAL)
-    others = (levels >= several) & (levels <= known.host_pages)
+    on_most = (levels >= NEARLY_ALL * known.host_pages) & (levels <= known.host_pages)
+    others = (levels >= several) & on_most
     suspects = np.flatnonzero(others & (page.titles != 0))
     if not suspects.size:
         return suspects
