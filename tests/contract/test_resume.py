@@ -126,10 +126,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, f
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 1 MB; mounting one takes the rights of root."""
+    """A disk of 10 MB; mounting one takes the rights of root."""
     place = tmp_path / "disk"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1M", "none", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=10M", "none", str(place)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("no disk may be mounted here")
     yield place
