@@ -28,6 +28,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.kernels.titles import titles_in_texts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
+from neardup.text.sites import host_keys_of
 
 Numbers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -85,13 +86,7 @@ def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
     may_be_shell = without_title | little
     if not may_be_shell.any():
         return np.zeros(sizes.size, np.uint64)
-    hosts = pages["host"].dictionary_encode()
-    keys = [xxhash.xxh3_64_intdigest(host.encode()) for host in hosts.dictionary.to_pylist()]
-    of_host = np.array(
-        [key if host else 0 for key, host in zip(keys, hosts.dictionary.to_pylist(), strict=True)],
-        np.uint64,
-    )
-    return np.where(may_be_shell, of_host[hosts.indices.to_numpy()], np.uint64(0))
+    return np.where(may_be_shell, host_keys_of(pages["host"]), np.uint64(0))
 
 
 def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:

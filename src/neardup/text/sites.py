@@ -170,7 +170,7 @@ class Layout:
         data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
         starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
         markup = _of_markup(pages, starts.size - 1)
-        hosts, titles = _host_keys(pages["host"]), title_keys(pages)
+        hosts, titles = host_keys_of(pages["host"]), title_keys(pages)
         return cls(data, starts, documents, *markup, hosts, titles)
 
     @property
@@ -283,7 +283,7 @@ def title_keys(pages: pa.RecordBatch) -> Keys:
     return document_hashes(*token_hashes(WITHOUT_DIGITS[folded], places))
 
 
-def _host_keys(hosts: pa.StringArray) -> Keys:
+def host_keys_of(hosts: pa.StringArray) -> Keys:
     """A number for each host, 0 for none; a host has many pages in a batch."""
     encoded = hosts.dictionary_encode()
     numbers = [
