@@ -9,7 +9,7 @@
 # make bench       ratios against other libraries, measured in one run
 # make results     measure every method on the labelled sets, into docs/methods/results.md; ONLY=own-text: one
 # make comparison  compare all methods on the labelled sets in one page, docs/methods/comparison.html
-# make torture     kills, full disks, hostile inputs and overload at full size (docs/reliability.md)
+# make torture     mutated files, kills, full disks, hostile inputs, overload at full size (docs/reliability.md)
 # make lock        renew the lock files, with hashes, from pyproject.toml
 # make audit       look up known vulnerabilities of what is locked (needs pypi.org)
 
@@ -66,7 +66,7 @@ comparison: kernels
 	$(BIN)/python -m bench.comparison
 
 torture: kernels
-	NEARDUP_TORTURE=1 $(BIN)/pytest --durations=25 tests/kernels/test_linear_time.py tests/pages/test_hostile_inputs.py \
+	NEARDUP_TORTURE=1 $(BIN)/pytest --durations=25 tests/kernels/test_linear_time.py tests/pages/test_hostile_inputs.py tests/pages/test_readers_fuzz.py \
 	  tests/local/test_work.py tests/contract/test_resume.py tests/contract/test_index_crashes.py \
 	  tests/index/test_cutting_into_batches.py tests/service/test_service_load.py tests/service/test_service_overload.py
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from neardup.cli import messages, warm_up
 from neardup.cli.options import METHODS
-from neardup.errors import UsageError
+from neardup.errors import OutputError, UsageError
 from neardup.kernels import compiled
 
 # Stands for a process that compiles: the same words, without the work.
@@ -92,6 +93,30 @@ def test_warm_up_compiles_everything(ready: set[str], capfd: pytest.CaptureFixtu
     warm_up.warm_up()
     assert ready == {"pages", *METHODS, *(f"run-{name}" for name in METHODS)}
     assert "kernels ready: 54 compiled" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("full", ["at once", "later"])
+def test_where_nothing_can_be_kept_a_run_goes_on_and_warm_up_fails(
+    full: str,
+    ready: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(part: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if full == "at once":  # a folder that cannot be made, as on a full disk
+        (tmp_path / "file").touch()
+        monkeypatch.setattr(compiled, "writable", lambda: tmp_path / "file" / "kernels")
+    else:
+        monkeypatch.setattr(warm_up, "note_ready", refuse)
+    warm_up.prepare_run("exact")
+    told = capfd.readouterr().err.splitlines()
+    assert told[-1].startswith("neardup: cannot keep compiled kernels in")
+    assert "Traceback" not in "".join(told)
+    with pytest.raises(OutputError, match="cannot keep compiled kernels in"):
+        warm_up.warm_up()
 
 
 def test_portable_kernels_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.api import dedup
+from neardup.api import compare, dedup, text_page
 from neardup.errors import UsageError
 from neardup.methods.edit_distance import EditDistance, largest_common_count
 from neardup.methods.feature_judge import interval
 from neardup.methods.registry import make_method
 from neardup.methods.word_table import WordTable
 from neardup.model import Relation
+
+PAPERS = ["edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"]
 
 # 000, edit-distance
 
@@ -118,6 +120,20 @@ def test_004_more_than_five_openings_of_its_own_are_certain() -> None:
     equal by chance with less than 1 in 6700 ** 5, about 10 ** 19."""
     assert make_method("feature-code").options.certain_length == 5
     assert 6700.0**5 > 1e19
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_traditional_characters_are_the_same_as_printed_too(name: str) -> None:
+    """No paper names them. A preset does not read text differently from the other methods."""
+    simplified = "\n".join(
+        f"{each}县的农民说，今年的收获好过去年的{each}县。" for each in "东西南北上下"
+    )
+    traditional = "\n".join(
+        f"{each}縣的農民說，今年的收獲好過去年的{each}縣。" for each in "東西南北上下"
+    )
+    pages = [text_page(simplified, id="a"), text_page(traditional, id="b")]
+    verdict = compare(*pages, method=name, preset="paper")
+    assert verdict.relation in ("same", "near"), verdict
 
 
 @pytest.mark.parametrize("name", ["edit-distance", "two-phase", "word-table"])

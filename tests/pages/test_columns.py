@@ -176,6 +176,9 @@ def test_bad_csv_is_skipped_with_the_reason(tmp_path: Path) -> None:
     [skip] = pages_of(path, {})
     assert isinstance(skip, Skip)
     assert skip.detail == "not UTF-8: save the file as UTF-8"
+    path.write_bytes(b"id,text\n1,one\n2,caf\xe9\n3,a\rb\n4,four\n")
+    pages = pages_of(path, {})
+    assert [isinstance(page, Skip) for page in pages] == [False, True, True, False]
     path.write_bytes(b'id,text\n1,"' + b"x" * 3_000 + b"\n")
     [skip] = list(read_records([str(path)], Limits(page_bytes=100)))
     assert isinstance(skip, Skip)  # the quote has no end; a value this long is no page

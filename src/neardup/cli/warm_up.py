@@ -8,6 +8,7 @@ for its parts before it starts; whatever they have missed is compiled when it is
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import queue
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from neardup.cli import messages
 from neardup.cli.options import METHODS, option
-from neardup.errors import UsageError
-from neardup.kernels.compiled import baseline, compiling_alone, is_ready, note_ready
+from neardup.errors import OutputError, UsageError
+from neardup.kernels.compiled import baseline, cannot_keep, compiling_alone, is_ready, note_ready
 
 if TYPE_CHECKING:
     from neardup.model import RawPage
@@ -58,9 +59,18 @@ def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> No
 
 
 def prepare_run(method: str) -> None:
-    """Compile what a run with a method needs, as `prepare` does."""
+    """Compile what a run with a method needs, as `prepare` does.
+
+    Where kernels cannot be kept, the run compiles as it goes.
+    """
     _keep_pandas_out()
-    prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+    try:
+        prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+    except OutputError as error:
+        _say(f"{error}; they are compiled again in every run")
+        # Said once: there are hundreds of kernels, each of which would say so.
+        log = logging.getLogger("neardup")
+        log.addFilter(lambda record: "cannot keep a compiled kernel" not in record.msg)
 
 
 def _keep_pandas_out() -> None:
@@ -105,6 +115,8 @@ def prepare(*parts: str) -> int:
         compiling = _Compiling(missing, min(len(missing), cores or 1))
         with compiling:
             compiling.wait()
+    if compiling.error is not None:
+        raise cannot_keep(compiling.error)
     return len(compiling.kernels)
 
 
@@ -113,6 +125,7 @@ class _Compiling:
 
     def __init__(self, parts: list[str], count: int) -> None:
         self.kernels: list[str] = []
+        self.error: OSError | None = None  # why kernels could not be kept
         self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for part in parts:
             self._waiting.put(part)
@@ -161,10 +174,16 @@ class _Compiling:
                 break
             for line in process.stdout:
                 if line.strip() == DONE:
-                    note_ready(part)
+                    self._note(part)
                     break
                 self.kernels.append(line.strip())
         process.stdin.close()  # so that it ends
+
+    def _note(self, part: str) -> None:
+        try:
+            note_ready(part)
+        except OSError as error:  # a full disk
+            self.error = error
 
 
 def _say(message: str) -> None:

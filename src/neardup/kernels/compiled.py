@@ -30,6 +30,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from neardup.errors import OutputError
+
 HERE = Path(__file__).parent
 SHIPPED = HERE / "shipped"
 
@@ -156,11 +158,23 @@ def note_ready(part: str) -> None:
 
 @contextmanager
 def compiling_alone() -> Iterator[None]:
-    """Wait while another process compiles the same kernels; then they may be there already."""
-    writable().mkdir(parents=True, exist_ok=True)
-    with (writable() / _mark("lock", *_processor())).open("w") as lock:
+    """Wait while another process compiles the same kernels; then they may be there already.
+
+    An error if nothing can be kept on disk, as on a full one.
+    """
+    try:
+        writable().mkdir(parents=True, exist_ok=True)
+        lock = (writable() / _mark("lock", *_processor())).open("w")
+    except OSError as error:
+        raise cannot_keep(error) from None
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def cannot_keep(error: OSError) -> OutputError:
+    """The error of kernels that cannot be kept on disk."""
+    return OutputError(f"cannot keep compiled kernels in {writable()}: {error.strerror}")
 
 
 def _processor() -> tuple[str, str]:

@@ -105,7 +105,6 @@ class EditDistance(Method):
         "scope": "site",
         "minimum_length": 1,
         "words": False,
-        "fold": False,
         "joining": "repository",
     }
     default_view = View.OWN

@@ -140,9 +140,13 @@ class Window:
         self.give_back(seen)
         return None
 
-    def find_start(self) -> None:
-        """Move to what looks like the start of the next record, or to where the window stops."""
-        tail = b""
+    def find_start(self, *, after_head: bool = False) -> None:
+        """Move to what looks like the start of the next record, or to where the window stops.
+
+        A record starts a line. Right after a head there is one, too: a damaged head may have ended
+        with the empty line after its block.
+        """
+        tail = b"\n" if after_head else b""
         while self._at < len(self._data) or self._enter():
             text = tail + self._data[self._at :]
             self._at = len(self._data)
@@ -310,7 +314,7 @@ class _Records:
             return self._headless()
         uri = head.headers.get("warc-target-uri", "").strip("<>")
         if head.length < 0:
-            self._window.find_start()
+            self._window.find_start(after_head=True)
             return self._problem(SkipReason.BAD_RECORD, "no length in the record's head", uri)
         if head.length > self._window.room:
             return self._impossible(head, uri)
@@ -322,14 +326,14 @@ class _Records:
         if (flaw := self._flaw(head.length, size)) is not None:
             if not oversize:
                 self._window.give_back(block)
-            self._window.find_start()
+            self._window.find_start(after_head=not oversize)
             return self._problem(*flaw, uri)
         return Record(self.number, head.type, head.headers, block, head.raw, oversize)
 
     def _impossible(self, head: Head, uri: str) -> Problem:
         """A length beyond the end of the file: wrong if another record follows, else truncated."""
         detail = f"{head.length} bytes are announced, {self._window.room} are there"
-        self._window.find_start()
+        self._window.find_start(after_head=True)
         reason = SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD
         return self._problem(reason, detail, uri)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -26,15 +27,16 @@ class ArrowReader:
         del content  # a file has its schema and the places of its batches at the end
         with file.open() as stream:
             try:
-                schema, batches = _opened(stream)
+                batches = _opened(stream)
                 rows = TablePages(
-                    file.source, schema, self._limits, keep_original=self._keep_original
+                    file.source, batches.schema, self._limits, keep_original=self._keep_original
                 )
+                nothing = rows.nothing()
             except ERRORS as error:
                 detail = f"not an Arrow file: {first_line(error)}"
                 yield Skip(Source(file.source), SkipReason.UNREADABLE, detail)
                 return
-            if (nothing := rows.nothing()) is not None:
+            if nothing is not None:
                 yield nothing
                 return
             yield from _pages(file.source, batches, rows)
@@ -44,27 +46,40 @@ class ArrowReader:
         return iter(())
 
 
-def _opened(stream: BinaryIO) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+class _Batches(NamedTuple):
+    """The batches of a file by number, or those of a stream one after another."""
+
+    schema: pa.Schema
+    read: Callable[[int], pa.RecordBatch]
+    total: int | None  # None for a stream: StopIteration ends it, and so does damage
+
+
+def _opened(stream: BinaryIO) -> _Batches:
     start = stream.read(len(FILE_MAGIC))
     stream.seek(0)
     if start != FILE_MAGIC:
-        source = pa.ipc.open_stream(stream)
-        return source.schema, iter(source)
+        source: Any = pa.ipc.open_stream(stream)
+        return _Batches(source.schema, lambda _: source.read_next_batch(), None)
     file: Any = pa.ipc.open_file(stream)
-    return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+    return _Batches(file.schema, file.get_batch, file.num_record_batches)
 
 
-def _pages(
-    path: str, batches: Iterator[pa.RecordBatch], rows: TablePages
-) -> Iterator[RawPage | Skip]:
+def _pages(path: str, batches: _Batches, rows: TablePages) -> Iterator[RawPage | Skip]:
     row = 0
-    try:
-        for batch in batches:
+    for number in count() if batches.total is None else range(batches.total):
+        try:
+            batch = batches.read(number)
             batch.validate(full=True)  # a damaged offset would lead anywhere
             step = max(1, batch.num_rows * BATCH_BYTES // max(batch.nbytes, BATCH_BYTES))
             for start in range(0, batch.num_rows, step):
                 some = batch.slice(start, step)
                 yield from rows.pages(some, row)
                 row += some.num_rows
-    except ERRORS as error:
-        yield Skip(Source(path, row), SkipReason.BAD_RECORD, first_line(error))
+        except StopIteration:
+            return
+        except ERRORS as error:
+            detail = f"batch {number}: {first_line(error)}"
+            yield Skip(Source(path, row), SkipReason.BAD_RECORD, detail)
+            row += 1
+            if batches.total is None:
+                return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -13,9 +14,10 @@ from neardup.pages.columns import no_content
 from neardup.pages.fields import TableRow, page_from_fields
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
-from neardup.pages.streams import Chunks
+from neardup.pages.streams import Chunks, Damage
 
 SEPARATORS = ",;\t|"
+_NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
 
 
 class CsvReader:
@@ -24,27 +26,24 @@ class CsvReader:
         self._keep_original = keep_original
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        path, number = file.source, 0
+        path = file.source
         csv.field_size_limit(max(csv.field_size_limit(), self._limits.line_bytes))
-        try:
-            lines = _lines(content)
-            first = next(lines, "")
-            separator = max(SEPARATORS, key=first.count)
-            names = next(csv.reader([first], delimiter=separator), [])
-            if not {*self._limits.columns.content} & {*names}:
-                detail = no_content(self._limits.columns, names)
-                yield Skip(Source(path), SkipReason.NO_CONTENT, detail)
-                return
-            for number, row in enumerate(csv.reader(lines, delimiter=separator)):
-                if row:
-                    yield self._page(names, row, Source(path, number))
-        except _DamagedError as error:
-            yield Skip(Source(path, number), error.reason, str(error))
-        except UnicodeDecodeError:
-            detail = "not UTF-8: save the file as UTF-8"
-            yield Skip(Source(path, number), SkipReason.BAD_RECORD, detail)
-        except csv.Error as error:
-            yield Skip(Source(path, number), SkipReason.BAD_RECORD, f"not CSV: {error}")
+        lines = _Lines(content)
+        first = next(lines, "")
+        separator = max(SEPARATORS, key=first.count)
+        names = next(_rows(iter([_NOT_UTF8.sub("\ufffd", first)]), separator), [])
+        if isinstance(names, str) or not {*self._limits.columns.content} & {*names}:
+            detail = names if isinstance(names, str) else no_content(self._limits.columns, names)
+            yield Skip(Source(path), SkipReason.NO_CONTENT, detail)
+            return
+        number = -1
+        for number, row in enumerate(_rows(lines, separator)):
+            if isinstance(row, str):
+                yield Skip(Source(path, number), SkipReason.BAD_RECORD, row)
+            elif row:
+                yield self._page(names, row, Source(path, number))
+        if lines.damage:
+            yield Skip(Source(path, number + 1), lines.damage.reason, lines.damage.detail)
 
     def finish(self) -> Iterator[RawPage | Skip]:
         """Nothing: every row stands for itself."""
@@ -54,6 +53,9 @@ class CsvReader:
         if len(row) != len(names):
             detail = f"{len(row)} values for {len(names)} columns"
             return Skip(source, SkipReason.BAD_RECORD, detail)
+        if not _is_utf8(row):
+            detail = "not UTF-8: save the file as UTF-8"
+            return Skip(source, SkipReason.BAD_RECORD, detail)
         original = None
         if self._keep_original:
             columns = [pa.array([value], pa.large_string()) for value in row]
@@ -62,23 +64,45 @@ class CsvReader:
         return page_from_fields(fields, source, self._limits, original)
 
 
-class _DamagedError(Exception):
-    """The compressed file is damaged."""
+def _rows(lines: Iterator[str], separator: str) -> Iterator[list[str] | str]:
+    """The rows, or why one cannot be read; the next begins with the next line then."""
+    rows = csv.reader(lines, delimiter=separator)
+    while True:
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield f"not CSV: {error}"
 
-    def __init__(self, reason: SkipReason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
+
+def _is_utf8(row: list[str]) -> bool:
+    """Whether the bytes of a row were UTF-8; those that are not have become lone surrogates."""
+    return all(value.isascii() or not _NOT_UTF8.search(value) for value in row)
 
 
-def _lines(content: Chunks) -> Iterator[str]:
-    """The lines of a file, with their ends; a row whose text has line ends is several."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    rest = ""
-    for data, _, damage in content:
-        if damage:
-            raise _DamagedError(damage.reason, damage.detail)
-        *whole, rest = (rest + decoder.decode(data)).split("\n")
-        yield from (line + "\n" for line in whole)
-    rest += decoder.decode(b"", final=True)
-    if rest:
-        yield rest
+class _Lines:
+    """The lines of a file, with their ends, up to damage; a row whose text has line ends is
+    several."""
+
+    def __init__(self, content: Chunks) -> None:
+        self.damage: Damage | None = None
+        self._lines = self._read(content)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def __next__(self) -> str:
+        return next(self._lines)
+
+    def _read(self, content: Chunks) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
+        rest = ""
+        for data, _, self.damage in content:
+            if self.damage:
+                return
+            *whole, rest = (rest + decoder.decode(data)).split("\n")
+            yield from (line + "\n" for line in whole)
+        rest += decoder.decode(b"", final=True)
+        if rest:
+            yield rest

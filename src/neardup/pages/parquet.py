@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,7 +16,16 @@ from neardup.pages.streams import Chunks
 
 _BATCH_ROWS = 1024
 _UNSURE_ROWS = 16  # for a large column whose values may repeat
-ERRORS = (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, TypeError)
+# MemoryError: a damaged size may ask for more than any machine has.
+ERRORS = (
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    OverflowError,
+    KeyError,
+    TypeError,
+    MemoryError,
+)
 
 
 def read_parquet(
@@ -39,11 +48,12 @@ def read_parquet(
             buffer_size=1 << 20,
             pre_buffer=False,
         )
+        rows = TablePages(path, schema, limits, keep_original=keep_original)
+        nothing = rows.nothing()
     except ERRORS as error:
         yield Skip(Source(path), SkipReason.UNREADABLE, f"not a Parquet file: {first_line(error)}")
         return
-    rows = TablePages(path, schema, limits, keep_original=keep_original)
-    if (nothing := rows.nothing()) is not None:
+    if nothing is not None:
         yield nothing
         return
     first = 0
@@ -51,7 +61,9 @@ def read_parquet(
         about = metadata.row_group(group)
         if row_groups is None or group in row_groups:
             try:
-                yield from _group_pages(file, group, first, rows, _batch_rows(about))
+                read = yield from _group_pages(file, group, first, rows, _batch_rows(about))
+                if read != about.num_rows:
+                    raise ValueError(f"{about.num_rows} rows are announced, {read} are there")
             except ERRORS as error:
                 detail = f"row group {group}: {first_line(error)}"
                 yield Skip(Source(path, first), SkipReason.BAD_RECORD, detail)
@@ -70,12 +82,15 @@ def group_sizes(stream: BinaryIO) -> list[tuple[int, int]]:
 
 def _group_pages(
     file: pq.ParquetFile, group: int, row: int, rows: TablePages, size: int
-) -> Iterator[RawPage | Skip]:
+) -> Generator[RawPage | Skip, None, int]:
+    """The pages of a row group, whose first row is `row` of the file; returns their number."""
+    first = row
     for batch in file.iter_batches(
         size, row_groups=[group], columns=rows.needed, use_threads=False
     ):
         yield from rows.pages(batch, row)
         row += batch.num_rows
+    return row - first
 
 
 class ParquetReader:

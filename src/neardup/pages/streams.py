@@ -26,6 +26,7 @@ _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"  # holds the dictionary of a .warc.zst
 _DICTIONARY_BYTES = 1 << 24
+READ_AGAIN = 1 << 26  # bytes of a file that are read a second time after damage, at most
 
 
 class BrokenError(Exception):
@@ -258,6 +259,8 @@ class _Members:
         self._magic = magic
         self._resumes = resumes
         self._damage: Damage | None = None
+        self._start = -1  # of the member that is being read; -1 for a pipe
+        self._again = READ_AGAIN
 
     def chunks(self) -> Iterator[Chunk]:
         while self._more():
@@ -289,7 +292,7 @@ class _Members:
 
     def _inflate(self) -> Iterator[bytes]:
         member = self._member()
-        start, given_out = self._position(), 0
+        self._start, given_out = self._position(), 0
         while not member.eof:
             if len(self._pending) < member.least:
                 self._pending += self._stream.read(member.read_size)
@@ -299,7 +302,7 @@ class _Members:
                 data = member.feed(piece)
             except BrokenError:
                 self._pending = piece + self._pending
-                yield from self._rescue(start, given_out)
+                yield from self._rescue(self._start, given_out)
                 raise
             self._pending = member.left + self._pending
             if data:
@@ -307,7 +310,7 @@ class _Members:
                 yield data
             elif not piece:
                 self._damage = Damage(SkipReason.TRUNCATED, "the compressed data ends early")
-                return
+                raise BrokenError("the compressed data ends early")
 
     def _position(self) -> int:
         """Where `_pending` starts in the file; -1 for a pipe."""
@@ -335,6 +338,7 @@ class _Members:
             self._damage = Damage(SkipReason.BAD_RECORD, detail, inside)
         if self._resumes is never:
             return False
+        self._go_back()
         self._pending = self._pending[1:]
         while not (found := self._magic.search(self._pending)):
             fresh = self._stream.read(CHUNK)
@@ -343,3 +347,11 @@ class _Members:
             self._pending = self._pending[-3:] + fresh
         self._pending = self._pending[found.start() :]
         return True
+
+    def _go_back(self) -> None:
+        """Back to where the broken member began: a wrong size has taken in those that follow it."""
+        size = self._position() - self._start
+        if self._start >= 0 and size <= self._again:
+            self._again -= size
+            self._stream.seek(self._start)
+            self._pending = self._stream.read(CHUNK)
