@@ -14,7 +14,7 @@ from unicode_text import texts
 high_bytes = st.binary(max_size=8).map(lambda data: bytes(byte | 0x80 for byte in data))
 mixed = st.lists(
     st.one_of(st.binary(max_size=6), high_bytes, texts.map(str.encode), st.just(b"x" * 40)),
-    max_size=8,
+    max_size=16,
 ).map(b"".join)
 BOUNDARIES = (
     *(b"\xc0\x80", b"\xc1\xbf", b"\xc2\x80", b"\xdf\xbf", b"\xe0\x9f\xbf", b"\xe0\xa0\x80"),
@@ -34,9 +34,20 @@ def test_validity_is_that_of_the_decoder(data: bytes) -> None:
 
 
 def test_validity_at_the_boundaries_of_the_encoding() -> None:
-    for sequence in BOUNDARIES:
-        for data in (sequence, b"x" * 40 + sequence + b"y", sequence[:-1]):
-            assert utf8.is_utf8(array(data)) == reference.is_utf8(data), data
+    wide = "中".encode() * 22  # more than a block of 64 bytes
+    for sequence in (*BOUNDARIES, *(sequence[:-1] for sequence in BOUNDARIES)):
+        for before in range(58, 67):
+            for after in (b"", b"y", b"y" * 80, wide):
+                for start in (b"x" * before, wide + b"x" * (before - 58)):
+                    data = start + sequence + after
+                    assert utf8.is_utf8(array(data)) == reference.is_utf8(data), data
+
+
+@given(st.lists(texts | st.just("x" * 70) | st.just("中" * 30), max_size=6))
+def test_characters_are_counted(rows: list[str]) -> None:
+    encoded = [row.encode() for row in rows]
+    ends = np.cumsum([0, *map(len, encoded)])
+    assert utf8.character_counts(array(b"".join(encoded)), ends).tolist() == [*map(len, rows)]
 
 
 @given(mixed)

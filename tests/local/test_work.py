@@ -9,7 +9,7 @@ import pytest
 
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.local.run import Silent, Stage
-from neardup.local.work import FileParts, read_part, work_folder
+from neardup.local.work import FileParts, work_folder
 
 SCHEMA = pa.schema([("number", pa.int64()), ("name", pa.string())])
 
@@ -33,7 +33,9 @@ def test_parts_come_back_in_order(tmp_path: Path, compressed: bool) -> None:
     parts.fill(range(5), batch, 3, done)
     assert numbers(parts) == [0, 1, 2, 3, 4]
     assert (done.count, done.size) == (15, 50)
-    assert read_part(parts.path(2), ["name"]).schema.names == ["name"]
+    again = FileParts(tmp_path / "p", SCHEMA, compressed=compressed)
+    for each in (parts, again):
+        assert each.read(2, ["name"]).to_pydict() == {"name": ["x"] * 3}
 
 
 def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:

@@ -15,12 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel
-from neardup.kernels.page_bytes import is_sound
-from neardup.kernels.text_bits import between_bits, equal_bits, lowest_bit
-from neardup.kernels.utf8 import write_code_point
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel
+from neardup.kernels.text_bits import (
+    BLOCK,
+    between_bits,
+    copy_block,
+    count_bits,
+    equal_bits,
+    lowest_bit,
+)
+from neardup.kernels.utf8 import is_sound, write_code_point
 
-PADDING = 64  # bytes after a block that may be read, whatever they are
+PADDING = BLOCK  # bytes after the lines that may be read, whatever they are
 HTML, TEXT, ID, URL, TITLE, TIME = range(6)  # the fields, in the order of their names
 FIELDS = 6
 BODY = 0  # html and text share a column
@@ -54,12 +60,25 @@ class Lines(NamedTuple):
     ends: NDArray[np.int64]  # ends[column, line + 1] is where the line's value ends in the column
 
 
+@borrowing_kernel
+def count_lines(data: Bytes, end: int) -> int:
+    """How many lines data[:end] has, after which `PADDING` bytes stand; the last need not end."""
+    count, at = 0, 0
+    while at + BLOCK <= end:
+        count += count_bits(equal_bits(data, at, np.uint8(NEWLINE)))
+        at += BLOCK
+    while at < end:
+        count += data[at] == NEWLINE
+        at += 1
+    return count + (end > 0 and data[end - 1] != NEWLINE)
+
+
 def read_lines(data: Bytes, end: int, count: int, names: tuple[bytes, ...]) -> Lines:
     """The fields of the `count` lines in data[:end], after which `PADDING` bytes stand.
 
     `names` are those of `HTML` to `TIME`; an empty name is of no field.
     """
-    body, identity, url, title, time = (np.empty(end, np.uint8) for _ in range(FIELDS - 1))
+    body, identity, url, title, time = (np.empty(end + BLOCK, np.uint8) for _ in range(FIELDS - 1))
     lines = Lines(
         np.empty(count, np.uint8),
         np.zeros(count + 1, np.int64),
@@ -98,7 +117,7 @@ def _read_lines(
             if found:
                 stop += lowest_bit(found)
                 break
-            stop += 64
+            stop += BLOCK
         stop = min(stop, end)
         starts[line] = at
         start = _after_space(data, at, stop)
@@ -193,13 +212,13 @@ def _read_field(
         to = ends[column, line]
         if column == BODY and ends[BODY, line + 1] > to and field == TEXT:
             return _string_check(data, at + 1, end)  # the html counts
+        if column == BODY and at + 1 < end and data[at + 1] == QUOTE:
+            return at + 2  # empty: what the other field has stays
         # A numba tuple of equal arrays may be indexed by a variable
         at, filled = _unescape(data, at + 1, end, columns[column], to)
         if at < 0:
             return -1
         if column == BODY:
-            if filled == to:
-                return at  # empty: what the other field has stays
             is_html[line] = field == HTML
         ends[column, line + 1] = filled
         return at
@@ -246,6 +265,13 @@ def _after_space(data: Bytes, at: int, end: int) -> int:
     return at
 
 
+@inlined_kernel
+def _special_bits(data: Bytes, at: int) -> np.uint64:
+    """Which of 64 bytes are quotes, backslashes or control characters."""
+    found = equal_bits(data, at, np.uint8(QUOTE)) | equal_bits(data, at, np.uint8(BACKSLASH))
+    return found | between_bits(data, at, np.uint8(0), np.uint8(31))  # type: ignore[no-any-return]
+
+
 @borrowing_kernel
 def _special(data: Bytes, at: int) -> int:
     """The first quote, backslash or control character from `at` on, or the end of the padding.
@@ -253,16 +279,12 @@ def _special(data: Bytes, at: int) -> int:
     A newline ends the line, so the search does not leave it by more than a block.
     """
     while True:
-        found = (
-            equal_bits(data, at, np.uint8(QUOTE))
-            | equal_bits(data, at, np.uint8(BACKSLASH))
-            | between_bits(data, at, np.uint8(0), np.uint8(31))
-        )
+        found = _special_bits(data, at)
         if found:
             place: int = at + lowest_bit(found)
             return place
-        at += 64
-        if at + 64 > len(data):
+        at += BLOCK
+        if at + BLOCK > len(data):
             return len(data)
 
 
@@ -302,14 +324,22 @@ def _unescape(data: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int,
     The first is -1 if it is no string, or one with a lone surrogate.
     """
     while True:
-        stop = _special(data, at)
-        if stop >= end:
+        # Whole blocks are copied, up to the special byte and beyond: what is too much is
+        # overwritten, or behind the end of the column.
+        while at < end:
+            copy_block(data, at, out, to)
+            found = _special_bits(data, at)
+            if found:
+                break
+            at += BLOCK
+            to += BLOCK
+        if at >= end:
             return -1, to
-        source, target = np.uint64(at), np.uint64(to)  # unsigned, so that vectors are used
-        for place in range(np.uint64(stop - at)):
-            out[target + place] = data[source + place]
-        to += stop - at
-        at = stop
+        stop = lowest_bit(found)
+        at += stop
+        to += stop
+        if at >= end:
+            return -1, to
         if data[at] == QUOTE:
             return at + 1, to
         if data[at] < SPACE or at + 1 >= end:

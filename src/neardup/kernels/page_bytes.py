@@ -15,31 +15,12 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel
 from neardup.kernels.scan_bytes import hash_of, look_up, name_hash
-from neardup.kernels.utf8 import sequence_length, skip_ascii
+from neardup.kernels.text_bits import BLOCK, equal_bits
+from neardup.kernels.utf8 import is_sound
 
 Mask = NDArray[np.bool_]
 ESCAPE = 27
 BOM = 0xEF
-
-
-@borrowing_kernel
-def is_sound(data: Bytes, at: int, end: int) -> bool:
-    """Whether data[at:end] is valid UTF-8; Chinese three bytes at a time."""
-    while True:
-        at = skip_ascii(data, at, end)
-        if at >= end:
-            return True
-        while at < end and data[at] >= 0x80:
-            lead = data[at]
-            if 0xE1 <= lead <= 0xEF and lead != 0xED and at + 2 < end:
-                if (data[at + 1] & 0xC0) != 0x80 or (data[at + 2] & 0xC0) != 0x80:
-                    return False
-                at += 3
-                continue
-            size = sequence_length(data, at, end)
-            if size <= 0:
-                return False
-            at += size
 
 
 def odd_charsets(data: Bytes, ends: Numbers, head: int) -> Mask:
@@ -57,13 +38,24 @@ def odd_charsets(data: Bytes, ends: Numbers, head: int) -> Mask:
 def _odd_charsets(data: Bytes, ends: Numbers, head: int, odd: Mask) -> None:
     for page in range(len(odd)):
         start, end = ends[page], ends[page + 1]
-        found = 0
-        for place in range(np.uint64(start), np.uint64(end)):
-            found += data[place] == ESCAPE
-        for place in range(np.uint64(start), np.uint64(min(end, start + head))):
-            found += data[place] == 0
-        marked = start < end and data[start] == BOM
-        odd[page] = found > 0 or marked or not is_sound(data, start, end)
+        odd[page] = (
+            (start < end and data[start] == BOM)
+            or _holds(data, start, end, np.uint8(ESCAPE))
+            or _holds(data, start, min(end, start + head), np.uint8(0))
+            or not is_sound(data, start, end)
+        )
+
+
+@borrowing_kernel
+def _holds(data: Bytes, at: int, end: int, byte: np.uint8) -> bool:
+    """Whether any byte of data[at:end] is this one."""
+    while at + BLOCK <= end:
+        if equal_bits(data, at, byte):
+            return True
+        at += BLOCK
+    while at < end and data[at] != byte:
+        at += 1
+    return at < end
 
 
 # Statements

@@ -66,6 +66,17 @@ def _between_bits(_: Any, data: Any, at: Any, low: Any, high: Any) -> Any:
     return types.uint64(data, types.int64, types.uint8, types.uint8), answer
 
 
+def _copy_block(_: Any, data: Any, at: Any, out: Any, to: Any) -> Any:
+    def answer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        block = _block(context, builder, signature.args[0], *values[:2])
+        target = context.make_array(signature.args[2])(context, builder, values[2])
+        place = builder.gep(target.data, [values[3]])
+        builder.store(block, builder.bitcast(place, _VECTOR.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64, out, types.int64), answer
+
+
 def _lowest_bit(_: Any, bits: Any) -> Any:
     def answer(_: Any, builder: Any, __: Any, values: Any) -> Any:
         return builder.cttz(values[0], ir.IntType(1)(0))
@@ -82,6 +93,7 @@ def _count_bits(_: Any, bits: Any) -> Any:
 
 equal_bits: Any = intrinsic(_equal_bits)  # (data, at, byte): which are this byte
 between_bits: Any = intrinsic(_between_bits)  # (data, at, low, high): which are from low to high
+copy_block: Any = intrinsic(_copy_block)  # (data, at, out, to): copy them, all 64
 lowest_bit: Any = intrinsic(_lowest_bit)  # (bits): the place of the lowest, 64 for none
 count_bits: Any = intrinsic(_count_bits)  # (bits): how many are set
 

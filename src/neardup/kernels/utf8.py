@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels.jit import Bytes, borrowing_kernel
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel
+from neardup.kernels.text_bits import BLOCK, between_bits, count_bits, equal_bits
 
 STRIDE = 32  # bytes that are checked at once for being ASCII
 REPLACEMENT = 0xFFFD
@@ -115,16 +116,81 @@ def skip_ascii(data: Bytes, at: int, end: int) -> int:
 @borrowing_kernel
 def is_utf8(data: Bytes) -> bool:
     """Whether the bytes are valid UTF-8."""
-    at, end = 0, len(data)
-    while True:
-        at = skip_ascii(data, at, end)
-        if at >= end:
-            return True
-        while at < end and data[at] >= 0x80:
-            size = sequence_length(data, at, end)
-            if size <= 0:
+    return is_sound(data, 0, len(data))
+
+
+@borrowing_kernel
+def is_sound(data: Bytes, at: int, end: int) -> bool:
+    """Whether data[at:end] is valid UTF-8; 64 bytes at a time, the last of them one by one.
+
+    Every lead byte asks for continuation bytes in the one to three places after it. The bytes are
+    valid if those are where the continuation bytes are, none is of no character, and none after
+    four leads is out of the narrower range that they ask for (Unicode, table 3-7).
+    """
+    asked = np.uint64(0)  # continuation bytes that the block before asks for
+    while at + BLOCK < end:  # one byte more than a block: second bytes may be behind it
+        high = between_bits(data, at, np.uint8(0x80), np.uint8(0xFF))
+        if high | asked:
+            pairs = between_bits(data, at, np.uint8(0xC2), np.uint8(0xDF))
+            triples = between_bits(data, at, np.uint8(0xE0), np.uint8(0xEF))
+            fours = between_bits(data, at, np.uint8(0xF0), np.uint8(0xF4))
+            rest = between_bits(data, at, np.uint8(0x80), np.uint8(0xBF))
+            first, second, third = pairs | triples | fours, triples | fours, fours
+            asked |= first << np.uint64(1) | second << np.uint64(2) | third << np.uint64(3)
+            if asked != rest or high != (first | rest) or _is_narrower(data, at, fours):
                 return False
-            at += size
+            asked = first >> np.uint64(63) | second >> np.uint64(62) | third >> np.uint64(61)
+        at += BLOCK
+    if asked:  # back to the first byte of the character across the border
+        at -= 1
+        while (data[at] & 0xC0) == 0x80:
+            at -= 1
+    while at < end:
+        size = sequence_length(data, at, end)
+        if size <= 0:
+            return False
+        at += size
+    return True
+
+
+@inlined_kernel
+def _is_narrower(data: Bytes, at: int, fours: np.uint64) -> bool:
+    """Whether a second byte among those from `at` + 1 on would make a character too long for its
+    bytes (after E0 and F0), a surrogate (ED) or one beyond Unicode (F4)."""
+    wrong = np.uint64(0)
+    leads = equal_bits(data, at, np.uint8(0xE0))
+    if leads:
+        wrong |= leads & between_bits(data, at + 1, np.uint8(0x80), np.uint8(0x9F))
+    leads = equal_bits(data, at, np.uint8(0xED))
+    if leads:
+        wrong |= leads & between_bits(data, at + 1, np.uint8(0xA0), np.uint8(0xBF))
+    if fours:
+        leads = equal_bits(data, at, np.uint8(0xF0))
+        wrong |= leads & between_bits(data, at + 1, np.uint8(0x80), np.uint8(0x8F))
+        leads = equal_bits(data, at, np.uint8(0xF4))
+        wrong |= leads & between_bits(data, at + 1, np.uint8(0x90), np.uint8(0xBF))
+    return bool(wrong)
+
+
+def character_counts(data: Bytes, ends: Numbers) -> Numbers:
+    """How many characters each text of valid UTF-8 has; text t is data[ends[t]:ends[t + 1]]."""
+    counts = np.empty(len(ends) - 1, np.int64)
+    _count_characters(data, ends, counts)
+    return counts
+
+
+@borrowing_kernel
+def _count_characters(data: Bytes, ends: Numbers, counts: Numbers) -> None:
+    for text in range(len(counts)):
+        at, end = ends[text], ends[text + 1]
+        count = end - at
+        while at + BLOCK <= end:
+            count -= count_bits(between_bits(data, at, np.uint8(0x80), np.uint8(0xBF)))
+            at += BLOCK
+        while at < end:
+            count -= (data[at] & 0xC0) == 0x80
+            at += 1
+        counts[text] = count
 
 
 @borrowing_kernel

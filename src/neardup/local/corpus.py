@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.arrays import Mask, Numbers, decompress
+from neardup.arrays import Mask, Numbers, decompress, string_buffers
 from neardup.errors import InputError
+from neardup.kernels.utf8 import character_counts
 from neardup.local.exchange import is_of_spark, pages_of_spark
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.run import Stage
@@ -245,7 +246,7 @@ def group_numbers(group: Sequence[TextPart]) -> Numbers:
 
 def with_derived(pages: pa.RecordBatch, observed: pa.Array | None = None) -> pa.RecordBatch:
     """The pages with `DERIVED`; without `observed` it is unknown where their times come from."""
-    lengths = pc.utf8_length(pages["text"]).cast(pa.int64())
+    lengths = _lengths(pages["text"])
     observed = pa.nulls(pages.num_rows, pa.bool_()) if observed is None else observed
     columns = [*pages.columns, lengths, observed]
     return pa.record_batch(columns, schema=pa.schema([*pages.schema, *DERIVED]))
@@ -285,10 +286,15 @@ def _text_parts(parts: Parts, numbers: Numbers) -> list[TextPart]:
     ]
 
 
+def _lengths(texts: pa.StringArray) -> pa.Array:
+    """Characters of each text."""
+    return pa.array(character_counts(*string_buffers(texts)))
+
+
 def _carried(pages: pa.RecordBatch) -> pa.RecordBatch:
     """What stays at hand of pages in memory; a time is the record's own unless it says so."""
     derived = {
-        "length": lambda: pc.utf8_length(pages["text"]).cast(pa.int64()),
+        "length": lambda: _lengths(pages["text"]),
         "observed": lambda: pa.nulls(pages.num_rows, pa.bool_()),
     }
     columns = [

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,7 @@ class Part:
     rows: int
     size: int  # bytes it was made from
     checksum: str
+    is_plain: bool = True  # not compressed
 
 
 class Parts(ABC):
@@ -204,13 +205,23 @@ class FileParts(Parts):
         self._plain_left = plain_bytes
         self._manifest = folder / MANIFEST
         self.listed = self._read_manifest()
+        self._packed = {part.number for part in self.listed if not part.is_plain}
 
     def path(self, number: int) -> Path:
         """The path of part `number`."""
         return self.folder / f"{number:09d}.arrow"
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
-        return read_part(self.path(number), columns, self.schema)
+        """The columns are views of the file, unless it is compressed."""
+        with pa.memory_map(str(self.path(number))) as source:
+            if columns is None:
+                return pa.ipc.open_file(source).get_batch(0)
+            if number not in self._packed:
+                return pa.ipc.open_file(source).get_batch(0).select(list(columns))
+            # Only these are decompressed. (Of a plain file Arrow would copy them.)
+            fields = [self.schema.get_field_index(name) for name in columns]
+            options = pa.ipc.IpcReadOptions(included_fields=fields)
+            return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
 
     def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
         for part in self.listed:
@@ -231,20 +242,22 @@ class FileParts(Parts):
         self._plain_left -= batch.nbytes
         options = pa.ipc.IpcWriteOptions(compression=None if is_plain else "lz4")
         try:
-            with (
-                pa.OSFile(str(unfinished), "wb") as sink,
-                pa.ipc.new_file(sink, self.schema, options=options) as writer,
-            ):
-                writer.write_batch(batch)
+            with unfinished.open("wb") as file:
+                sink = _Summed(file)
+                with pa.ipc.new_file(
+                    pa.PythonFile(sink, "w"), self.schema, options=options
+                ) as writer:
+                    writer.write_batch(batch)
         except OSError:
             unfinished.unlink(missing_ok=True)  # leaves room on a full disk
             raise
-        checksum = _checksum(unfinished)
         unfinished.rename(path)
-        return Part(number, batch.num_rows, size, checksum)
+        return Part(number, batch.num_rows, size, sink.checksum, is_plain)
 
     def _list(self, part: Part) -> None:
         super()._list(part)
+        if not part.is_plain:
+            self._packed.add(part.number)
         with self._manifest.open("a", encoding="utf-8") as manifest:
             manifest.write(json.dumps(asdict(part)) + "\n")
 
@@ -290,19 +303,29 @@ def _checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def read_part(
-    path: Path, columns: Sequence[str] | None = None, schema: pa.Schema | None = None
-) -> pa.RecordBatch:
-    """The named columns of one part, in that order; views of the file if it is not compressed."""
-    with pa.memory_map(str(path)) as source:
-        if columns is None:
-            return pa.ipc.open_file(source).get_batch(0)
-        if schema is None:
-            schema = pa.ipc.open_file(source).schema
-            source.seek(0)
-        fields = [schema.get_field_index(name) for name in columns]
-        options = pa.ipc.IpcReadOptions(included_fields=fields)
-        return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
+class _Summed:
+    """A file that is being written, with the checksum of what was written."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest = xxhash.xxh3_64()
+
+    @property
+    def checksum(self) -> str:
+        """That of the whole file, once it is written."""
+        return self._digest.hexdigest()
+
+    def write(self, data: pa.Buffer | bytes) -> int:
+        self._digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Nothing to do: who opened the file closes it."""
+
+    def close(self) -> None:
+        """Nothing to do."""
 
 
 def within_keys(batch: pa.RecordBatch, first: int, last: int) -> pa.RecordBatch:

@@ -18,8 +18,14 @@ from neardup.pages.limits import URL_LENGTH, Limits
 from neardup.pages.raw import RawBatch, raw_batch
 from neardup.schemas import RAW
 
+PADDING = kernel.PADDING
 ReadOdd = Callable[[int, bytes], RawPage | Skip | None]
 TIME = RAW.field("time").type
+
+
+def line_count(text: bytes) -> int:
+    """How many lines there are; `text` has `PADDING` bytes after them."""
+    return kernel.count_lines(np.frombuffer(text, np.uint8), len(text) - PADDING)
 
 
 def read_columns(
@@ -33,7 +39,7 @@ def read_columns(
     columns = limits.columns
     names = (columns.html, columns.text, columns.id, columns.url, columns.title, columns.time)
     data = np.frombuffer(text, np.uint8)
-    end = len(text) - kernel.PADDING
+    end = len(text) - PADDING
     lines = kernel.read_lines(data, end, count, tuple(name.encode() for name in names))
     sizes = np.diff(lines.ends[kernel.BODY])
     long = (sizes > limits.page_bytes) | (np.diff(lines.ends[kernel.URL - 1]) > URL_LENGTH)

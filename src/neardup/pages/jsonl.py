@@ -219,13 +219,11 @@ class _Pieces:
 
     def lines(self, number: int) -> Lines:
         """All of it as lines, with padding for the kernel; nothing is left."""
-        from neardup.kernels.json_lines import PADDING  # noqa: PLC0415 - numba is heavy
+        from neardup.pages.json_columns import PADDING, line_count  # noqa: PLC0415 - numba is heavy
 
-        count = sum(piece.count(b"\n") for piece in self._pieces)
-        count += not self._pieces[-1].endswith(b"\n")
         text = b"".join([*self._pieces, bytes(PADDING)])
         self._pieces, self.size = [], 0
-        return Lines(number, count, text)
+        return Lines(number, line_count(text), text)
 
 
 def _lines(chunks: Chunks, limit: int, number: int) -> Iterator[Line]:

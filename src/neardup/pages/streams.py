@@ -21,6 +21,7 @@ from neardup.model import SkipReason
 
 CHUNK = 65_536  # bytes per step; fits the cache, where inflating is fastest
 _ZSTD_HEADER = 18  # bytes that the header of a frame may have
+_ZSTD_BLOCKS = 4  # fed at once: 512 KB of content at most
 _ZSTD_STEP = 512  # bytes fed at once if the structure of a frame cannot be told
 _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -71,7 +72,8 @@ class Zstd:
     """One zstd frame.
 
     The inflater has no limit for its output, and a few bytes can stand for megabytes. But a block,
-    of which a frame has many, never stands for more than 128 KB: the input is fed block by block.
+    of which a frame has many, never stands for more than 128 KB: the input is fed by so many
+    blocks.
     """
 
     read_size = 2 * CHUNK
@@ -87,21 +89,26 @@ class Zstd:
         self._is_last = False
 
     def measure(self, pending: bytes) -> int:
-        """How many of these bytes to feed next: at most one block, and what stands before it."""
+        """How many of these bytes to feed next: some blocks, and what stands before them."""
         at = 0
         if self._left < 0:
             at = _zstd_header_size(pending)
-        if self._left <= 0:
-            block = int.from_bytes(pending[at : at + 3], "little")
-            kind, size = block >> 1 & 3, block >> 3
-            if (at == 0 and self._left < 0) or self._is_last or kind == 3 or len(pending) < at + 3:
-                return min(len(pending), _ZSTD_STEP)  # no frame, a checksum, or damage
-            self._is_last = bool(block & 1)
-            self._left = 1 if kind == 1 else size
-            at += 3
-        size = min(self._left, len(pending) - at)
-        self._left -= size
-        return at + size
+            if not at:
+                return min(len(pending), _ZSTD_STEP)  # no frame
+            self._left = 0
+        for _ in range(_ZSTD_BLOCKS):
+            if not self._left:
+                block = int.from_bytes(pending[at : at + 3], "little")
+                kind, size = block >> 1 & 3, block >> 3
+                if self._is_last or kind == 3 or len(pending) < at + 3:
+                    break  # a checksum, or damage
+                self._is_last = bool(block & 1)
+                self._left = 1 if kind == 1 else size
+                at += 3
+            size = min(self._left, len(pending) - at)
+            self._left -= size
+            at += size
+        return at or min(len(pending), _ZSTD_STEP)
 
     def feed(self, data: bytes) -> bytes:
         try:
