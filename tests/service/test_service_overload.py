@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from neardup.service.connections import HEAD_SECONDS, ThrottledErrors
+from neardup.service.connections import CONNECTIONS, HEAD_SECONDS, ThrottledErrors
 from service_process import READ, TOKENS, WRITE, Service, serving
 
 pytestmark = pytest.mark.slow
@@ -122,6 +122,30 @@ def test_a_head_that_does_not_come_ends_the_connection(busy: Service) -> None:
         assert line.recv(100) == b""
         assert silent.recv(100) == b""
     assert HEAD_SECONDS - 1 < time.monotonic() - started < HEAD_SECONDS + 20
+
+
+def has_ended(line: socket.socket) -> bool:
+    try:
+        return line.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_connections_beyond_the_limit_are_closed_at_once(busy: Service) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < 2 * CONNECTIONS:
+        pytest.skip("needs more file descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    resource.prlimit(busy.process.pid, resource.RLIMIT_NOFILE, (most, most))
+    with ExitStack() as stack:
+        lines = [stack.enter_context(connect(busy)) for _ in range(CONNECTIONS + 50)]
+        started = time.monotonic()
+        assert all(has_ended(line) for line in lines[CONNECTIONS:])
+        assert time.monotonic() - started < HEAD_SECONDS / 2
+        lines[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert lines[0].recv(4096).startswith(b"HTTP/1.1 200")
+    answer = httpx.get(f"{busy.url}/v1/stats", headers=READER, timeout=60, trust_env=False)
+    assert answer.status_code == 200
 
 
 def test_a_url_has_a_length(client: httpx.Client) -> None:
