@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,9 +56,10 @@ class Plan:
 
     rows: dict[int, PageRow]  # of every page in a group, by number, with its present cluster
     fresh: list[int]  # the numbers of new pages, in the order of the batch
-    stale: list[int]  # the numbers of stored pages that get new features
+    stale: list[int]  # the numbers of stored pages whose features change
     pages: pa.RecordBatch  # the new pages
     features: PageFeatures  # of the new pages, then of the stale ones
+    outdated: pa.RecordBatch  # what is stored of the stale ones
     keys: Keys  # of the pages with new features
     sites: Sites
     edges: list[Edge]
@@ -103,8 +104,9 @@ def make_plan(
     stale = _stale(method, session, sites, pages.num_rows, gone)
     batch, stale = _with_stored(session, pages, stale)
     surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, counts)
-    numbers = np.array([*fresh, *stale], np.int64)
     features = method.describe(batch, surveyed)
+    features, stale, outdated = _only_changed(method, session, features, stale)
+    numbers = np.array([*fresh, *stale], np.int64)
     keys = keys_of(method, features, numbers)
     at_hand = PageFeatures(
         method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
@@ -116,6 +118,7 @@ def make_plan(
         stale,
         pages,
         at_hand,
+        outdated,
         keys,
         sites,
         [],
@@ -178,6 +181,27 @@ def _with_stored(
         return pages, []
     stored = decompress(PAGES, list(texts.values()))
     return pa.concat_batches([pages, stored]), list(texts)
+
+
+def _only_changed(
+    method: Method, session: Session, features: pa.RecordBatch, stale: list[int]
+) -> tuple[pa.RecordBatch, list[int], pa.RecordBatch]:
+    """The features of new pages and of the stale ones whose features change, the numbers of these,
+    and what is stored of them. The others, about half, keep their keys and pairs."""
+    stored = session.content("features", stale)
+    before = decompress(method.row_schema, [stored[number] for number in stale])
+    if not stale:
+        return features, stale, before
+    new = features.num_rows - len(stale)
+    changed = [
+        row
+        for row in range(len(stale))
+        if not before.slice(row, 1).equals(features.slice(new + row, 1))
+    ]
+    if len(changed) < len(stale):
+        features = features.take(pa.array([*range(new), *(new + row for row in changed)]))
+        before = before.take(pa.array(changed, pa.int64()))
+    return features, [stale[row] for row in changed], before
 
 
 def _survey(
@@ -358,14 +382,13 @@ def apply_plan(
     `texts` are the compressed new pages; None if texts are not kept.
     """
     naming = name_clusters(session, plan.groups, plan.rows, at)
-    outdated = session.content("features", plan.stale)
     session.drop_edges(plan.stale)
     session.put_pages([_placed(plan.rows[number], naming) for number in plan.fresh])
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
-    _put_content(method, session, plan, texts, outdated)
-    _put_keys(method, session, plan, outdated)
+    _put_content(method, session, plan, texts)
+    _put_keys(method, session, plan)
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
     if texts is None:
@@ -385,20 +408,15 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
     return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
 
 
-def _put_keys(method: Method, session: Session, plan: Plan, outdated: Mapping[int, bytes]) -> None:
+def _put_keys(method: Method, session: Session, plan: Plan) -> None:
     """Write only the entries of keys that change: each is in another place of the file."""
-    wanted = set(plan.keys.entries())
-    gone = [entry for entry in _stored_keys(method, outdated) if entry not in wanted]
+    gone: list[tuple[int, int]] = []
+    if plan.stale:
+        wanted = set(plan.keys.entries())
+        stored = keys_of(method, plan.outdated, np.array(plan.stale, np.int64))
+        gone = [entry for entry in stored.entries() if entry not in wanted]
     session.drop_keys([*plan.forgotten, *gone])
     session.put_keys(entry for entry in plan.keys.entries() if entry not in plan.present)
-
-
-def _stored_keys(method: Method, features: Mapping[int, bytes]) -> Iterator[tuple[int, int]]:
-    """The keys of stored pages, computed again from their features."""
-    if not features:
-        return iter(())
-    batch = decompress(method.row_schema, list(features.values()))
-    return keys_of(method, batch, np.array(list(features), np.int64)).entries()
 
 
 def _put_content(
@@ -406,14 +424,11 @@ def _put_content(
     session: Session,
     plan: Plan,
     texts: Sequence[bytes] | None,
-    outdated: Mapping[int, bytes],
 ) -> None:
-    """`outdated` are the stored features of stale pages."""
     packed = compress_rows(plan.features.batch)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
-    changed = zip(plan.stale, packed[new:], strict=True)
-    session.replace_content("features", [each for each in changed if each not in outdated.items()])
+    session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
     if texts is not None:
         session.put_content("texts", zip(plan.fresh, texts, strict=True))
     elif (counts := method.site_counts) is not None:
@@ -435,5 +450,9 @@ def _one_by_one(pages: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> None:
     """Delete all that is stored of pages, except from their clusters, which the caller updates."""
-    session.drop_keys(_stored_keys(method, session.content("features", numbers)))
+    if not numbers:
+        return
+    stored = session.content("features", numbers)
+    features = decompress(method.row_schema, list(stored.values()))
+    session.drop_keys(keys_of(method, features, np.array(list(stored), np.int64)).entries())
     session.drop_pages(numbers)

@@ -36,6 +36,9 @@ SHORT = 256  # values of a list that are bound one by one; every SQLite accepts 
 STATEMENTS = 512  # prepared statements kept per connection
 ROWS_AT_ONCE = 64  # rows per insert statement, within the same limit
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
+LOG_PAGES = (
+    8_000  # of the write-ahead log before it is copied: 32 MB, in which a page changes often
+)
 
 
 class SqliteConnection:
@@ -193,6 +196,7 @@ def prepare(raw: sqlite3.Connection) -> None:
     raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has no effect once there is a table
     raw.execute("PRAGMA journal_mode = WAL")
     raw.execute("PRAGMA synchronous = FULL")
+    raw.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
     raw.execute("PRAGMA secure_delete = OFF")
     raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     if _version(raw) == len(STEPS):

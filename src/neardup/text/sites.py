@@ -72,10 +72,11 @@ class Survey:
         """A survey of pages, from the keys that each counts one for."""
         if not pages:
             return cls(0, np.empty(0, np.uint64), np.empty(0, np.int64))
-        keys = np.concatenate(pages)
-        ordered = key_order.in_order_of_keys(keys, np.ones(keys.size, np.int64))
-        keys, counts = key_order.sums_of_keys(*ordered)
-        return cls(len(pages), keys[counts > 1], counts[counts > 1])
+        keys = np.sort(np.concatenate(pages))  # keys alone Numpy sorts five times as fast as pairs
+        starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] ^ np.uint64(1)))
+        counts = np.diff(starts, append=keys.size)
+        repeated = counts > 1
+        return cls(len(pages), keys[starts[repeated]], counts[repeated])
 
     def count(self, keys: Keys) -> Numbers:
         """The count of each key, at least 1."""
