@@ -9,16 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import Bytes, inlined_kernel, kernel
 from neardup.kernels.shingles import BASE, mix
 from neardup.kernels.text_bits import (
     BLOCK,
     LAST,
     Bits,
+    between_bits,
     count_bits,
     count_set,
     eight_bytes,
     equal_bits,
+    lowest_bit,
     next_set,
 )
 
@@ -124,19 +126,41 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
         if end - begin < 2 * WINDOW:
             continue
         smallest[:] = GREATEST
-        for at in range(begin, end - WINDOW + 1):
-            if at > begin and data[at - 1] != SPACE and data[at] < THREE_BYTES:
-                continue
-            value = eight_bytes(data, at)
-            for step in range(8, WINDOW, 8):
-                value = value * BASE + eight_bytes(data, at + step)
-            value = mix(value)
-            part = int(value % np.uint64(TRACES))
-            smallest[part] = min(smallest[part], value)
+        last = end - WINDOW
+        after_space = np.uint64(1)  # whether a word begins with the block, as the line does
+        for first in range(begin, last + 1, BLOCK):
+            spaces, found = _spaces_and_wide(data, first)
+            found |= spaces << np.uint64(1) | after_space
+            after_space = spaces >> np.uint64(LAST)
+            if last - first < LAST:
+                found &= (np.uint64(2) << np.uint64(last - first)) - np.uint64(1)
+            while found:
+                at = first + lowest_bit(found)
+                found &= found - np.uint64(1)
+                value = eight_bytes(data, at)
+                for step in range(8, WINDOW, 8):
+                    value = value * BASE + eight_bytes(data, at + step)
+                value = mix(value)
+                part = value % np.uint64(TRACES)
+                smallest[part] = min(smallest[part], value)
         for part in range(TRACES):
             if smallest[part] != GREATEST:
                 traces[line, part] = smallest[part]
     return traces
+
+
+@inlined_kernel
+def _spaces_and_wide(data: Bytes, first: int) -> tuple[np.uint64, np.uint64]:
+    """Of the 64 bytes from `first` on, the bits of spaces, and of the first bytes of characters of
+    three bytes or more; none of bytes after the last."""
+    if first + BLOCK <= len(data):
+        wide = between_bits(data, first, np.uint8(THREE_BYTES), np.uint8(255))
+        return equal_bits(data, first, np.uint8(SPACE)), wide
+    spaces, wide = np.uint64(0), np.uint64(0)
+    for at in range(first, len(data)):
+        spaces |= np.uint64(data[at] == SPACE) << np.uint64(at - first)
+        wide |= np.uint64(data[at] >= THREE_BYTES) << np.uint64(at - first)
+    return spaces, wide
 
 
 @kernel
