@@ -11,9 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows
+from neardup.local.corpus import Corpus
 from neardup.local.features import Features, judge_in_steps, pair_blocks
-from neardup.local.run import Silent, Stage
-from neardup.local.work import FileParts
+from neardup.local.pipeline import judge
+from neardup.local.run import Silent, Stage, Stages
+from neardup.local.work import FileParts, Run
+from own_text_pages import METHOD, article
+from page_batches import page_batch
 
 SCHEMA = pa.schema([("page", pa.int64()), ("numbers", pa.list_(pa.int64()))])
 PAGES = 9
@@ -99,3 +103,16 @@ def test_no_pairs_have_no_verdicts(mapped: Features, judge: object) -> None:
 def assert_pairs(verdicts: pa.Table, left: Numbers, right: Numbers) -> None:
     assert verdicts["left"].to_pylist() == left.tolist()
     assert verdicts["right"].to_pylist() == right.tolist()
+
+
+def test_what_was_judged_is_not_judged_again() -> None:
+    """An excerpt, its source and a copy, each way round: as if all were judged afresh."""
+    pages = [article(1), article(1)[:3], article(1), article(2)]
+    texts = ["\n".join(lines) for lines in pages]
+    run = Run(None, 10**9, 1, Stages(Silent()))
+    judged = judge(Corpus.from_pages(page_batch(texts, host=list("abcd"))), METHOD, run)
+    left, right = (side.ravel() for side in np.meshgrid(range(len(pages)), range(len(pages))))
+    recalled = judged.relate(left, right, run)
+    afresh = METHOD.relate(judged.features, left, right, evidence=False)
+    assert {*judged.relations} >= {"contains", "same"}
+    assert recalled.combine_chunks().equals(pa.Table.from_batches([afresh]))

@@ -45,6 +45,7 @@ from neardup.methods.base import (
 )
 from neardup.methods.identical import identical_in, identity_groups, verdicts_on
 from neardup.model import Relation
+from neardup.rules.candidates import packed
 from neardup.rules.clusters import (
     APART,
     NEW,
@@ -61,6 +62,8 @@ from neardup.schemas import ASSIGNED, RELATED, VERDICTS
 # The verdicts that depend on similarity alone. The others hold at any threshold: equal text, text
 # that contains another, and too little text.
 BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relation.DIFFERENT)]
+# Relations that are others if the pages change places.
+TURNED = [(str(each), str(each.reverse)) for each in Relation if each.reverse != each]
 NO_PRIOR = Prior()
 
 Number = TypeVar("Number", np.int64, np.uint64)
@@ -95,8 +98,44 @@ class Judged:
         )
 
     def relate(self, left: Numbers, right: Numbers, run: Run) -> pa.Table:
-        """Judge any pairs of pages: relation and similarity."""
+        """Relation and similarity of any pairs of pages. Those that the method has judged are not
+        judged again, whichever page came first: verdicts are symmetric."""
+        known, place = self._find(left, right)
+        fresh = self._relate(left[~known], right[~known], run)
+        if not known.any():
+            return fresh
+        relations, judged = np.empty(left.size, object), self.relations[place]
+        relations[known] = judged
+        for relation, turned in TURNED:
+            is_turned = known & (left > right)
+            is_turned[known] &= judged == relation
+            relations[is_turned] = turned
+        relations[~known] = _few_strings(fresh["relation"].combine_chunks())
+        similarities = np.empty(left.size)
+        similarities[known] = self.similarities[place]
+        similarities[~known] = fresh["similarity"].to_numpy()
+        columns = [
+            pa.array(relations, pa.string()),
+            pa.array(similarities, mask=np.isnan(similarities)),
+        ]
+        return pa.table(columns, schema=RELATED)
 
+    def _find(self, left: Numbers, right: Numbers) -> tuple[Mask, Numbers]:
+        """Which of these pairs were judged, in either order, and where they are. A method that
+        decides in order has said what a page joins, which is another question."""
+        known = np.zeros(left.size, bool)
+        if assigner(self.method) is not None or not self.left.size:
+            return known, np.empty(0, np.int64)
+        pairs = packed(np.minimum(left, right), np.maximum(left, right))
+        place = np.minimum(np.searchsorted(self._packed, pairs), self.left.size - 1)
+        known = np.equal(self._packed[place], pairs)
+        return known, place[known]
+
+    @cached_property
+    def _packed(self) -> Numbers:
+        return packed(self.left, self.right)
+
+    def _relate(self, left: Numbers, right: Numbers, run: Run) -> pa.Table:
         def judge_rows(rows: FeatureRows, one: Numbers, other: Numbers) -> pa.RecordBatch:
             verdicts = self.method.relate(rows, one, other, evidence=False).select(RELATED.names)
             return verdicts if self.threshold is None else rethreshold(verdicts, self.threshold)
