@@ -141,8 +141,9 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
                 for step in range(8, WINDOW, 8):
                     value = value * BASE + eight_bytes(data, at + step)
                 value = mix(value)
-                part = value % np.uint64(TRACES)
-                smallest[part] = min(smallest[part], value)
+                smallest[value % np.uint64(TRACES)] = min(
+                    smallest[value % np.uint64(TRACES)], value
+                )
         for part in range(TRACES):
             if smallest[part] != GREATEST:
                 traces[line, part] = smallest[part]
