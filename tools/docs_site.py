@@ -67,7 +67,7 @@ def commands_page() -> str:
     ]
     for name, command in commands.items():
         parts += [f"## neardup {name}", _unfold(command.help or "")]
-        examples = re.findall(r"\[bold\](.*?)\[/bold\]", str(TEXTS[name]["example"]))
+        examples = TEXTS[name]["examples"]
         parts.append(
             "<!-- not run: examples of the help -->\n```sh\n" + "\n".join(examples) + "\n```"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neardup.cli.options import AsJson, Assignments, Threshold, View, argument, option
+from neardup.cli.options import AsJson, Assignments, Preset, Threshold, View, argument, option
 from neardup.cli.warm_up import prepare_run
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def compare(
     a: Annotated[str, argument("compare.a")],
     b: Annotated[str, argument("compare.b")],
     method: Annotated[str, option("compare.method")] = "own-text",
-    preset: Annotated[str, option("shared.preset")] = "default",
+    preset: Preset = None,
     view: View = None,
     threshold: Threshold = None,
     set_: Assignments = None,
@@ -56,7 +56,7 @@ def compare(
         chosen = make_method(
             name,
             options,
-            preset=preset if has_preset else "default",
+            preset=(preset if has_preset else None) or "default",
             view=view,
             threshold=threshold,
         )

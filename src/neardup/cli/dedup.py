@@ -63,42 +63,42 @@ def dedup(
     context: typer.Context,
     inputs: Inputs,
     out: Annotated[str, option("dedup.out")],
-    engine: Annotated[str | None, option("dedup.engine")] = None,
+    keep: Annotated[str | None, option("dedup.keep")] = None,
+    contained: Annotated[bool | None, option("dedup.contained")] = None,
+    format_: Annotated[str | None, option("dedup.format")] = None,
+    write_kept: Annotated[Path | None, option("dedup.write_kept")] = None,
+    against: Annotated[str | None, option("dedup.against")] = None,
+    no_report: Annotated[bool, option("dedup.no_report")] = False,
+    language: Annotated[str | None, option("dedup.language")] = None,
+    force: Annotated[bool, option("dedup.force")] = False,
     method: Annotated[str | None, option("dedup.method")] = None,
     preset: Preset = None,
     view: View = None,
     threshold: Threshold = None,
     set_: Assignments = None,
-    config: Annotated[Path | None, option("dedup.config")] = None,
-    keep: Annotated[str | None, option("dedup.keep")] = None,
-    contained: Annotated[bool | None, option("dedup.contained")] = None,
-    format_: Annotated[str | None, option("dedup.format")] = None,
-    language: Annotated[str | None, option("dedup.language")] = None,
-    write_kept: Annotated[Path | None, option("dedup.write_kept")] = None,
-    workers: Annotated[int | None, option("dedup.workers")] = None,
-    against: Annotated[str | None, option("dedup.against")] = None,
-    memory: Annotated[str | None, option("dedup.memory")] = None,
-    no_report: Annotated[bool, option("dedup.no_report")] = False,
-    dry_run: Annotated[bool, option("dedup.dry_run")] = False,
-    resume: Annotated[bool, option("dedup.resume")] = False,
-    max_page_size: MaxPageSize = None,
-    base_url: BaseUrl = None,
     text_column: TextColumn = None,
     html_column: HtmlColumn = None,
     id_column: IdColumn = None,
     url_column: UrlColumn = None,
     title_column: TitleColumn = None,
     time_column: TimeColumn = None,
-    force: Force = False,
+    base_url: BaseUrl = None,
+    max_page_size: MaxPageSize = None,
+    dry_run: Annotated[bool, option("dedup.dry_run")] = False,
+    resume: Annotated[bool, option("dedup.resume")] = False,
+    config: Annotated[Path | None, option("dedup.config")] = None,
+    workers: Annotated[int | None, option("dedup.workers")] = None,
+    memory: Annotated[str | None, option("dedup.memory")] = None,
+    engine: Annotated[str | None, option("dedup.engine")] = None,
     master: Annotated[str | None, option("dedup.master")] = None,
     partitions: Annotated[int | None, option("dedup.partitions")] = None,
 ) -> None:
     """Find the duplicates among the pages of INPUT and write every decision to a directory.
 
-    It holds clusters.jsonl (each page once: its cluster, and what it duplicates unless it is
-    kept), pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and report.html.
-    With --format csv or xlsx also what to do about each duplicate, and redirects for nginx and
-    Apache.
+    The directory holds clusters.jsonl (each page once: its cluster, and the page it duplicates
+    unless it is kept), pairs.jsonl (the evidence), rejected.jsonl, skipped.jsonl, summary.json and
+    report.html. --format csv and xlsx add what to do about each duplicate, and redirects for nginx
+    and Apache.
     """
     arguments = {name.rstrip("_"): value for name, value in context.params.items()}
     settings, options = merge_settings(config, arguments, set_ or [])

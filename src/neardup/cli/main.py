@@ -9,13 +9,14 @@ import typer
 
 from neardup.cli import check, compare, dedup, evaluate, serve, store, warm_up
 from neardup.cli.messages import with_messages
-from neardup.cli.options import example_of
+from neardup.cli.options import Command, Group, examples_of
 from neardup.errors import NeardupError
 
 app = typer.Typer(
     name="neardup",
+    cls=Group,
     help="Find duplicate and near-duplicate web pages.",
-    epilog="Start with: neardup demo",
+    epilog="Start with: [bold]neardup demo[/bold]",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -59,7 +60,7 @@ for command in (
     warm_up.warm_up,
 ):
     name = command.__name__.replace("_", "-")
-    app.command(name, epilog=example_of(name))(with_messages(command))
+    app.command(name, cls=Command, epilog=examples_of(name))(with_messages(command))
 
 
 def run() -> None:

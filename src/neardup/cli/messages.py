@@ -1,4 +1,4 @@
-"""What every command can be told about its messages: -q, -v and --log-file."""
+"""The options of every command about its messages: -q, -v and --log-file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
-from neardup.cli.options import option
+from neardup.cli.options import name_values, option
 from neardup.errors import UsageError
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -56,6 +56,7 @@ def with_messages(command: Callable[..., None]) -> Callable[..., None]:
         for name, (kind, default) in kinds.items()
     ]
     parameters = [*signature.parameters.values(), *added]
+    name_values(parameters)
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     del run.__wrapped__  # typer would read its signature

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from neardup.config import read_toml
 
 if TYPE_CHECKING:
     from neardup.pages import Limits
 
+# How help shows the value of an option.
+VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
 METHODS = [
@@ -21,9 +27,47 @@ METHODS = [
 ]
 
 
-def example_of(command: str) -> str:
-    """The examples at the end of a command's help."""
-    return str(TEXTS[command]["example"])
+def examples_of(command: str) -> str:
+    """The examples at the end of a command's help, one per line."""
+    lines = [f"[bold]{escape(line)}[/bold]" for line in TEXTS[command]["examples"]]
+    return "\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
+
+
+class _PlainHelp:
+    """Help that shows no type of Python for switches and arguments."""
+
+    def get_params(self, context: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
+        for each in parameters:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
+            elif each.is_flag:
+                each.metavar = ""
+        return parameters
+
+
+class Command(_PlainHelp, TyperCommand):
+    """A command with plain help, where --help is the last of the options."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel = "Messages"
+        return option
+
+
+class Group(_PlainHelp, TyperGroup):
+    """`neardup` itself, with plain help."""
+
+
+def name_values(parameters: Iterable[inspect.Parameter]) -> None:
+    """Let help show `N`, `PATH` and the like for the values of options, by their types."""
+    for each in parameters:
+        if get_origin(each.annotation) is Annotated:
+            kind, info = get_args(each.annotation)
+            inner = next(iter({kind, *get_args(kind)} & VALUES.keys()), None)
+            if inner and info.metavar is None and isinstance(info, OptionInfo):
+                info.metavar = VALUES[inner]
 
 
 def option(name: str) -> Any:
@@ -45,6 +89,7 @@ def _read(name: str) -> tuple[list[str], dict[str, Any]]:
         details["rich_help_panel"] = details.pop("panel")
     if "choices" in details:
         choices = details.pop("choices")
+        details.setdefault("metavar", "NAME")
         details["autocompletion"] = lambda: METHODS if choices == "methods" else choices
     details["help"] = details["help"].replace("{methods}", ", ".join(METHODS))
     return details.pop("names", []), details
