@@ -1,4 +1,4 @@
-"""The online index: pages a second, the time of a question as the index grows, bytes a page.
+"""The online index: pages per second, the time of a query as the index grows, bytes per page.
 
     python -m bench.index [--full] [--store postgresql://host/database]
 
@@ -111,13 +111,13 @@ def adding(path: Path, folder: Path) -> dict[str, object]:
             "beyond parsing (at most 200)": round(
                 1e6 * (seconds["adding"] - seconds["parsing"]) / len(pages)
             ),
-            "bytes a page": bytes_a_page(index),
+            "bytes per page": bytes_per_page(index),
             "in all (at most 10000)": sum(index.sizes().values()) // len(index),
         }
 
 
 def asking(url: str, sizes: list[int]) -> dict[str, object]:
-    """The time of a question at each size, and the ratio of the last to the first."""
+    """The time of a query at each size, and the ratio of the last to the first."""
     measured: dict[str, object] = {}
     medians = []
     with Index.open(url) as index:
@@ -129,9 +129,9 @@ def asking(url: str, sizes: list[int]) -> dict[str, object]:
             spent = time.process_time() - started
             medians.append(question_seconds(index, size))
             measured[f"{size:,} pages"] = {
-                "milliseconds a question": round(1e3 * medians[-1], 2),
+                "milliseconds per query": round(1e3 * medians[-1], 2),
                 "processor microseconds a page added": round(1e6 * spent / (size - stored)),
-                "bytes a page": bytes_a_page(index),
+                "bytes per page": bytes_per_page(index),
             }
             stored = size
     measured["last / first (at most 2)"] = round(medians[-1] / medians[0], 2)
@@ -154,7 +154,7 @@ def question_seconds(index: Index, stored: int) -> float:
     return statistics.median(seconds)
 
 
-def bytes_a_page(index: Index) -> dict[str, int]:
+def bytes_per_page(index: Index) -> dict[str, int]:
     """By part; keys and bookkeeping together are to stay under 2,000."""
     sizes = {part: size // len(index) for part, size in index.sizes().items()}
     both = sizes.pop("keys") + sizes.pop("bookkeeping")

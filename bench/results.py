@@ -27,8 +27,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from neardup.api import dedup
-from neardup.evaluation.metrics import score
-from neardup.evaluation.rule_pairs import score_rule
+from neardup.evaluation.metrics import score, score_rule
 from neardup.evaluation.runs import Contender, clusters_of
 from neardup.evaluation.sets import read_set
 from neardup.methods.registry import BUILT_IN, make_method, method_class

@@ -64,7 +64,7 @@ def measure(stores: tuple[str, str], stored: int) -> dict[str, object]:
                 measured["batches of 100"] = beside_the_index(stores[0], service, fresh)
             loads = {name: load(service, name, count, fresh) for name, count in REQUESTS.items()}
             measured["one worker" if workers == 1 else f"{workers} workers"] = loads
-            rates.append(loads["add 100 pages"]["pages a second"])
+            rates.append(loads["add 100 pages"]["pages per second"])
     measured["two workers / one, batches of 100 (at least 1.7)"] = round(rates[1] / rates[0], 2)
     return measured
 
@@ -145,7 +145,7 @@ def load(service: Service, name: str, count: int, fresh: Iterator[int]) -> dict[
     return {
         "processor milliseconds a request": round(1e3 * spent / count, 2),
         "requests a second": round(count / whole, 1),
-        "pages a second": round(pages * count / whole),
+        "pages per second": round(pages * count / whole),
         "p50 milliseconds": round(1e3 * ranked[len(ranked) // 2], 1),
         "p99 milliseconds": round(1e3 * ranked[min(len(ranked) * 99 // 100, len(ranked) - 1)], 1),
     }

@@ -12,8 +12,7 @@ import xxhash
 from neardup.methods.base import MemoryState
 from neardup.methods.news_clusters import NewsClusters, extractor
 from neardup.methods.news_clusters.devices import Newsroom
-from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.methods.news_clusters.stores import DAY, NewsPage
+from neardup.methods.news_clusters.stores import DAY, NewsClustersOptions, NewsPage
 
 PAPER = NewsClusters.paper_preset
 

@@ -106,15 +106,16 @@ def dedup(
     memory = allowed_memory(memory, workers, limits)
     rereadable = "-" not in inputs
     if not rereadable and (resume or write_kept is not None):
-        raise UsageError("standard input comes once: --resume and --write-kept need files")
+        raise UsageError("standard input is read only once: --resume and --write-kept need files")
     if against is not None:
         check_earlier(Path(against), chosen)
-    description = describe_run(inputs, limits, chosen, against)
+    page_columns = [*chosen.columns, *(["description"] if report else [])]
+    description = describe_run(inputs, limits, chosen, against, page_columns)
     folder = work_folder(out, description, resume=resume, resumable=rereadable)
 
     with output.writing(out), folder as work:
         run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
-        corpus, prior = Corpus.from_inputs(inputs, limits, run, chosen.columns), NO_PRIOR
+        corpus, prior = Corpus.from_inputs(inputs, limits, run, page_columns), NO_PRIOR
         if against is not None:
             corpus, numbers = corpus.extended(Corpus.from_result(Path(against)))
             prior = Prior.from_result(Path(against), corpus, numbers, chosen, run)
@@ -152,12 +153,12 @@ def recluster(
     """
     folder, out = Path(folder), Path(out)
     if not 0.0 <= threshold <= 1.0:
-        raise UsageError(f"the threshold is a similarity, from 0 to 1, not {threshold}")
+        raise UsageError(f"the threshold must be a similarity from 0 to 1, not {threshold}")
     earlier = read_summary(folder)
     contained = earlier["contained"] if contained is None else contained
     output.check_destination(out, force=force)
     if out.resolve() == folder.resolve():
-        raise UsageError(f"{out} is the result to cluster again; name another --out")
+        raise UsageError(f"{out} is the result to recluster; choose another --out")
     method = method_of(earlier)
     keep = keep_policy(keep or earlier["keep"], by_rule=method.joining is Joining.REPOSITORY)
 
@@ -357,7 +358,7 @@ def one_page(page: RawPage | str | Path) -> RawPage:
         detail = f": {record.detail}" if record.detail else ""
         raise InputError(f"{page} cannot be compared, {record.reason}{detail}")
     if next(records, None) is not None:
-        raise InputError(f"{page} holds more than one page; give a file with one")
+        raise InputError(f"{page} holds more than one page; pass a file with one")
     return record
 
 

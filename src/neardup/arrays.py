@@ -223,15 +223,15 @@ class FeatureRows:
         return Places(self._places.batches[numbers], self._places.rows[numbers])
 
     def words_at(self, names: Sequence[str], places: Places) -> NDArray[np.uint64]:
-        """Columns of numbers of 64 bits, as they are in memory: a row a column, a place a row.
+        """64-bit columns as they are in memory: one row per column, one place per row.
 
         They are read where they are, all columns in one call: to a kernel, a column of a batch is
         a batch.
         """
         table = self._addresses.get(key := " ".join(names))
         if table is None:
-            found = [address_of(batch[name], 8) for name in names for batch in self.batches]
-            table = self._addresses[key] = np.array(found, np.uint64)
+            addresses = [address_of(batch[name], 8) for name in names for batch in self.batches]
+            table = self._addresses[key] = np.array(addresses, np.uint64)
         firsts = np.arange(len(names), dtype=np.int32)[:, None] * np.int32(len(self.batches))
         batches = (firsts + places.batches).ravel()
         rows = np.concatenate([places.rows] * len(names))
@@ -244,7 +244,7 @@ class FeatureRows:
         return self._addresses[work.__name__]
 
     def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """The rows of pairs as two batches, one row a pair."""
+        """The rows of pairs as two batches, one row per pair."""
         return self.take(left), self.take(right)
 
     def take(self, numbers: Numbers) -> pa.RecordBatch:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 FORMAT = 5  # of what is remembered of a page; goes up when features or hashes change
 
-# pages/ -> text/. One row a page, as its reader found it; `model.RawPage` says what is what.
+# pages/ -> text/. One row per page, as its reader found it; `model.RawPage` describes the fields.
 RAW = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -22,7 +22,7 @@ RAW = pa.schema(
     ]
 )
 
-# text/ -> methods/. One row a page. `text` has one line a block; the lists run along its lines.
+# text/ -> methods/. One row per page. `text` has one line per block; the lists run along its lines.
 PAGES = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -49,6 +49,10 @@ PAGES = pa.schema(
         pa.field("record", pa.int64(), nullable=False),
     ]
 )
+
+# What a page says it is about, in a meta element. The report compares it; no method reads it and no
+# store keeps it, so it is made only on request.
+DESCRIPTION = pa.field("description", pa.string(), nullable=False)
 
 # methods/ -> candidates/. A page (its row number) may have any number of keys.
 KEYS = pa.schema(

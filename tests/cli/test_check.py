@@ -166,7 +166,7 @@ def test_no_text_is_kept_when_asked(pages: Path, store: str, neardup: Command) -
     ("arguments", "code", "told"),
     [
         (["nowhere", "--store", "memory://"], 1, "nowhere: no such file or folder"),
-        (["PAGES", "--store", "nothing"], 2, "is no store"),
+        (["PAGES", "--store", "nothing"], 2, "is not a store"),
         (["PAGES", "--store", "memory://", "--method", "magic"], 2, "magic"),
         (["PAGES", "--store", "memory://", "--set", "threshold"], 2, "--set takes NAME=VALUE"),
         (["PAGES", "--store", "memory://", "--max-page-size", "big"], 2, "is not a size"),

@@ -85,7 +85,7 @@ def test_an_input_is_never_written(
     before = pages.read_bytes()
     code, _, told = neardup("dedup", "pages.jsonl", "--out", "r", "--write-kept", target, *force)
     assert code == 1
-    assert "would replace the input" in told
+    assert "would overwrite the input" in told
     assert pages.read_bytes() == before
 
 
@@ -96,7 +96,7 @@ def test_a_file_of_an_input_folder_is_an_input(neardup: Command, tmp_path: Path)
         *("dedup", "pages", "--out", "r", "--write-kept", "pages/a.jsonl", "--force")
     )
     assert code == 1
-    assert "would replace the input pages/a.jsonl" in told
+    assert "would overwrite the input pages/a.jsonl" in told
     code, _, told = neardup("dedup", "pages/a.jsonl", "--out", "pages")
     assert code == 1
 
@@ -122,13 +122,13 @@ def test_reclustering_does_not_replace_without_force(pages: Path, neardup: Comma
     assert neardup(*asked, "--force")[0] == 0
     code, _, told = neardup("recluster", "r", "--threshold", "0.9", "--out", "r", "--force")
     assert code == 2
-    assert "name another --out" in told
+    assert "choose another --out" in told
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("kept.xml", "the name should end in"),
+        ("kept.xml", "the file name must end in"),
         ("nowhere/kept.jsonl", "there is no folder nowhere"),
         ("folder.jsonl", "folder.jsonl is a folder"),
     ],
@@ -189,7 +189,7 @@ def test_labels_that_match_no_page_are_an_error(neardup: Command, tmp_path: Path
     (folder / "truth.csv").write_text("id,article\n" + "".join(f"x{n},1\n" for n in range(4)))
     code, _, told = neardup("evaluate", "set", "--methods", "exact", "--out", "measured")
     assert code == 1
-    assert "labels name 'x0', 'x1', 'x2' ...; its pages are 'a1', 'a2', 'a3' ..." in told
+    assert "labels name 'x0', 'x1', 'x2' ...; the pages are 'a1', 'a2', 'a3' ..." in told
 
 
 # The command line
@@ -289,7 +289,7 @@ def test_other_methods_say_what_they_have_instead(
     assert code in (1, 2)
     code, _, told = neardup("dedup", pages, "--out", "r", "--method", method, "--threshold", "0.9")
     assert code == 2
-    assert f"{method} does not go by a threshold of similarity; it has: " in told
+    assert f"{method} has no similarity threshold; its options are: " in told
 
 
 def test_the_methods_fit_a_screen_and_one_is_told_in_full(
@@ -329,7 +329,7 @@ def test_quiet_verbose_and_a_log_file(pages: Path, neardup: Command) -> None:
     _, _, told = neardup(*asked, "--out", "a", "-q")
     assert told == ""
     _, _, told = neardup(*asked, "--out", "b", "-q", "-v")
-    assert "neardup: parse: 7 done in" in told
+    assert "neardup: parse: 7 in" in told
     _, _, told = neardup(*asked, "--out", "c", "-q", "--log-file", "run.log")
     log = Path("run.log").read_text("utf-8")
     assert "INFO neardup.run: cluster" in log
@@ -343,7 +343,7 @@ def test_the_library_logs_without_being_asked_to_print(
 ) -> None:
     with caplog.at_level("INFO", logger="neardup"):
         library.dedup(str(pages), tmp_path / "r", method="exact", report=False)
-    assert any(record.message.startswith("parse: 7 done") for record in caplog.records)
+    assert any(record.message.startswith("parse: 7 in ") for record in caplog.records)
 
 
 def test_the_last_lines_name_the_report_and_the_next_command(pages: Path, neardup: Command) -> None:
@@ -353,11 +353,11 @@ def test_the_last_lines_name_the_report_and_the_next_command(pages: Path, neardu
     assert kept == "kept pages: kept.jsonl"
     assert report == "report: my result/report.html (open it in a browser)"
     assert following == (
-        "next, another threshold: neardup recluster 'my result' --threshold 0.9 "
+        "to try another threshold: neardup recluster 'my result' --threshold 0.9 "
         "--out 'my result-0.9'"
     )
     _, out, _ = neardup("dedup", pages, "--out", "r", "--method", "exact")
-    assert out.splitlines()[-1].startswith("next, more pages: neardup dedup INPUT --against r ")
+    assert out.splitlines()[-1].startswith("to add more pages: neardup dedup INPUT --against r ")
 
 
 @pytest.mark.parametrize("computed", [True, False])

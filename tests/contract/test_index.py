@@ -213,7 +213,7 @@ def test_feedback_overrides_the_verdict(index: Index) -> None:
     assert frozenset({"a1", "a2", "a3"}) in groups(index)
     with pytest.raises(UsageError, match="no page 'x'"):
         index.give_feedback("a1", "x", duplicate=True)
-    with pytest.raises(UsageError, match="two pages"):
+    with pytest.raises(UsageError, match="two different pages"):
         index.give_feedback("a1", "a1", duplicate=True)
 
 
@@ -337,9 +337,9 @@ def test_a_store_answers_for_what_it_was_made_for(
         assert index.method.name == "minhash"
         assert index.method.options.threshold == 0.6
     Index.open(url, "minhash", {"threshold": 0.6}).close()
-    with pytest.raises(StoreError, match="method minhash, not own-text: leave the method out"):
+    with pytest.raises(StoreError, match="method minhash, not own-text: omit the method"):
         Index.open(url, "own-text")
-    with pytest.raises(StoreError, match=r"threshold = 0\.6: leave the options out"):
+    with pytest.raises(StoreError, match=r"threshold = 0\.6: omit the options"):
         Index.open(url, "minhash", {"threshold": 0.7})
     with pytest.raises(StoreError, match="made with the text"):
         Index.open(url, keep_text=False)
@@ -499,7 +499,7 @@ def test_search_over_texts(url: str) -> None:
         index.remove("tea")
         assert found("春茶") == set()
         assert index.sizes()["search"] > 0
-    with pytest.raises(UsageError, match="keeps them"):
+    with pytest.raises(UsageError, match="keeps texts"):
         Index.open("memory://", keep_text=False, search_text=True)
     if not url.startswith("memory:"):
         with pytest.raises(StoreError, match="with search over texts"):

@@ -168,7 +168,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         assert isinstance(store, SqliteStore)
         limit(store, extra=0)
         long = [text_page(" ".join(map(str, range(n, n + 3_000))), id=f"x{n}") for n in range(40)]
-        with pytest.raises(StoreError, match="disk is full; nothing of this batch was stored"):
+        with pytest.raises(StoreError, match="disk is full; this batch was not stored"):
             index.add_many(long)
         assert check_whole(index) == {"a"}
         assert index.add(html_page(html("ferry"), id="a", url="http://a.example/")).known

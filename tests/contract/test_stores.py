@@ -6,6 +6,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -309,8 +310,8 @@ def test_only_what_may_pass_is_tried_again(
 @pytest.mark.parametrize(
     ("url", "told"),
     [
-        ("crawl.db", "no store"),
-        ("mysql://host/db", "no store"),
+        ("crawl.db", "not a store"),
+        ("mysql://host/db", "not a store"),
         ("sqlite://", "names no file"),
         ("sqlite:///", "names no file"),
         ("sqlite:////nowhere/at/all/x.db", "folder"),
@@ -331,13 +332,13 @@ def test_usage_errors_are_told_as_such() -> None:
 def test_a_file_of_something_else(tmp_path: Path) -> None:
     text = tmp_path / "notes.db"
     text.write_text("no database at all, but long enough to look like one\n" * 40)
-    with pytest.raises(StoreError, match="no store of neardup"):
+    with pytest.raises(StoreError, match="not a neardup store"):
         open_store(f"sqlite:///{text}")
     other = tmp_path / "other.db"
-    with sqlite3.connect(other) as database:
+    with closing(sqlite3.connect(other)) as database, database:
         database.execute("CREATE TABLE birds (name TEXT)")
     database.close()
-    with pytest.raises(StoreError, match="something else"):
+    with pytest.raises(StoreError, match="does not belong to neardup"):
         open_store(f"sqlite:///{other}")
 
 

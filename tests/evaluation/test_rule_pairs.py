@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from neardup.api import compare, dedup
-from neardup.evaluation.metrics import score
-from neardup.evaluation.rule_pairs import score_rule
+from neardup.evaluation.metrics import score, score_rule
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, PairTruth
 from neardup.local.result import Result

@@ -16,8 +16,7 @@ from neardup.evaluation.synth.articles import (
     to_traditional,
     write_article,
 )
-from neardup.evaluation.synth.draws import Draws, zipf_table
-from neardup.evaluation.synth.language import TABLE, language, source
+from neardup.evaluation.synth.language import TABLE, Draws, language, source, zipf_table
 
 LANGUAGES = ("en", "zh")
 PINNED = [2929895902352875634, 7133024865855965221]

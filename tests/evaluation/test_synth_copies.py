@@ -12,7 +12,7 @@ import pytest
 
 from neardup.evaluation.synth import synth
 from neardup.evaluation.synth.articles import Article, reprint, stock_sentence, write_article
-from neardup.evaluation.synth.draws import Draws
+from neardup.evaluation.synth.language import Draws
 from neardup.evaluation.synth.pages import LATE
 from neardup.evaluation.synth.plan import COPIES, LOOKALIKES
 

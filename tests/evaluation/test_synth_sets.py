@@ -17,8 +17,16 @@ from neardup.api import read_pages
 from neardup.errors import OutputError, UsageError
 from neardup.evaluation.synth import synth, write_set
 from neardup.evaluation.synth.layouts import LAYOUTS, consent_text, make_site, make_theme
-from neardup.evaluation.synth.plan import KINDS, LOOKALIKES, MOST_COPIES, REPRINTS, Plan, make_plan
-from neardup.evaluation.synth.settings import PROFILES, Settings
+from neardup.evaluation.synth.plan import (
+    KINDS,
+    LOOKALIKES,
+    MOST_COPIES,
+    PROFILES,
+    REPRINTS,
+    Plan,
+    Settings,
+    make_plan,
+)
 from neardup.model import Page
 
 FROZEN = "2026-11"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import warnings
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_a_store_of_an_earlier_version_is_used_again(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     with Index.open(url) as index:
         index.add(html_page(long_html("harbour"), id="a"))
-    with sqlite3.connect(tmp_path / "store.db") as db:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("DELETE FROM settings WHERE name = 'view'")
         [(options,)] = db.execute("SELECT value FROM settings WHERE name = 'options'").fetchall()
         old = json.dumps(as_before(json.loads(options)))
@@ -59,7 +60,7 @@ def test_a_store_of_an_earlier_format_is_upgraded_from_its_text(tmp_path: Path) 
     url = f"sqlite:///{tmp_path / 'store.db'}"
     with Index.open(url) as index:
         index.add_many([html_page(long_html("harbour"), id=name) for name in ("a", "b")])
-    with sqlite3.connect(tmp_path / "store.db") as db:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
         db.execute("DELETE FROM features")  # as if nothing in them could be read
         db.execute("DELETE FROM keys")
@@ -74,7 +75,7 @@ def test_a_store_of_an_earlier_format_is_upgraded_from_its_text(tmp_path: Path) 
 def test_a_store_of_an_earlier_format_without_text_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     Index.open(url, keep_text=False).close()
-    with sqlite3.connect(tmp_path / "store.db") as db:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
     with pytest.raises(StoreError, match="add the pages to a new store"):
         Index.open(url, upgrade=True)
@@ -83,7 +84,7 @@ def test_a_store_of_an_earlier_format_without_text_is_refused(tmp_path: Path) ->
 def test_an_empty_store_of_an_earlier_format_is_upgraded(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     Index.open(url).close()
-    with sqlite3.connect(tmp_path / "store.db") as db:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
     with Index.open(url, upgrade=True) as index:
         assert index.recheck().pages == 0

@@ -13,7 +13,6 @@ import pytest
 from neardup import InputError, OutputError, Result, UsageError
 from neardup import dedup as dedup_by_default
 from neardup.local.result import read_rows
-from neardup.pages import raw
 from sample_pages import html, sample_records, write_jsonl
 
 
@@ -79,17 +78,17 @@ def output_bytes(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["exact", "own-text", "news-clusters", "edit-distance"])
 def test_same_input_same_bytes_whatever_order_workers_or_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    tmp_path: Path, method: str
 ) -> None:
     records = sample_records()
     records += [{"id": "a1", "html": html("bridge")}, {"id": "c2", "text": ""}]
-    path = tmp_path / "pages.jsonl"
     seen = []
-    for seed, workers, at_once in [(0, 1, 512), (1, 2, 1), (2, 4, 3), (3, 3, 2)]:
+    for seed, workers, files in [(0, 1, 1), (1, 2, len(records)), (2, 4, 3), (3, 3, 2)]:
         random.Random(seed).shuffle(records)
-        write_jsonl(path, records)
-        monkeypatch.setattr(raw, "MAX_PAGES", at_once)
-        result = dedup(str(path), tmp_path / f"out{seed}", workers=workers, method=method)
+        for file in range(len(records)):  # each file with a record is a batch of its own
+            write_jsonl(tmp_path / f"{file}.jsonl", records[file::files] if file < files else [])
+        pages = str(tmp_path / "*.jsonl")
+        result = dedup(pages, tmp_path / f"out{seed}", workers=workers, method=method)
         found = output_bytes(result.folder)
         del found["skipped"]  # names the place of each record, which did change
         seen.append(found)

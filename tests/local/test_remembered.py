@@ -10,7 +10,7 @@ import pytest
 
 from neardup.local.corpus import CARRIED, Corpus, with_derived
 from neardup.local.features import Features
-from neardup.local.prior import read_features, write_pages
+from neardup.local.prior import GroupSizes, read_features, write_pages
 from page_batches import page_batch
 
 SCHEMA = pa.schema(
@@ -44,7 +44,7 @@ def test_features_come_back_in_the_order_of_pages(tmp_path: Path, rows_at_once: 
     batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
     features = Features(SCHEMA, batches, numbers)
     assert features.number_lists == ["words", "shares"]
-    write_pages(tmp_path, corpus(), features, rows_at_once=rows_at_once)
+    write_pages(tmp_path, corpus(), features, GroupSizes(rows=rows_at_once))
     found = list(read_features(tmp_path, SCHEMA))
     assert pa.Table.from_batches(found).to_pylist() == [row(page) for page in range(COUNT)]
     assert all(each.schema.types == SCHEMA.types for each in found)

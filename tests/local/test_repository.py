@@ -48,7 +48,7 @@ def test_new_pages_meet_what_was_kept_before(tmp_path: Path) -> None:
 
 
 def test_a_keep_policy_and_the_index_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out keep=newest"):
+    with pytest.raises(UsageError, match="omit keep=newest"):
         run(tmp_path, "chain", CHAIN, keep="newest")
     with pytest.raises(UsageError, match="set joining=components"):
         Index.open("memory://", "edit-distance", {"joining": "repository"})

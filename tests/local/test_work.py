@@ -140,7 +140,7 @@ def test_what_is_not_ours_is_refused_and_left_as_it_is(
         elif kind == "folder with a lock":
             (place / "lock").touch()
     with (
-        pytest.raises(OutputError, match="no work folder of neardup"),
+        pytest.raises(OutputError, match="not a work folder of neardup"),
         work_folder(tmp_path / "out", "run", resume=resume, resumable=True),
     ):
         pytest.fail("it was taken for a work folder")

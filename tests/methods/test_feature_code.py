@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from kernels.reference.feature_codes import packed
 from neardup.local.features import survey_batch
 from neardup.methods.base import InOrder, MemoryState, SharedKeys
-from neardup.methods.feature_code import FeatureCode
-from neardup.methods.feature_judge import Code, FeatureCodeOptions, Forest, Ruling, interval
+from neardup.methods.feature_code import (
+    Code,
+    FeatureCode,
+    FeatureCodeOptions,
+    Forest,
+    Ruling,
+    interval,
+)
 from neardup.methods.registry import make_method
 from neardup.model import Relation, Verdict
 from neardup.text.views import View

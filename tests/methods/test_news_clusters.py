@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neardup.methods.base import InOrder, MemoryState
 from neardup.methods.news_clusters import NewsClusters, extractor
-from neardup.methods.news_clusters.options import NewsClustersOptions
+from neardup.methods.news_clusters.stores import NewsClustersOptions
 from neardup.model import Relation
 from neardup.text.views import View
 from news_pages import (

@@ -41,7 +41,7 @@ def test_a_name_a_class_an_instance_and_a_place_are_the_same_method() -> None:
 
 
 def test_an_instance_comes_with_its_options() -> None:
-    with pytest.raises(UsageError, match="leave others out"):
+    with pytest.raises(UsageError, match="pass no others"):
         make_method(Exact(), {"minimum_text": 3})
 
 

@@ -14,7 +14,7 @@ import pytest
 from neardup.api import compare, dedup, text_page
 from neardup.errors import UsageError
 from neardup.methods.edit_distance import EditDistance, largest_common_count
-from neardup.methods.feature_judge import interval
+from neardup.methods.feature_code import interval
 from neardup.methods.registry import make_method
 from neardup.methods.word_table import WordTable
 from neardup.model import Relation
@@ -143,5 +143,5 @@ def test_papers_that_compare_with_what_is_stored_have_a_repository(
     made = make_method(name, preset="paper")
     assert made.joining == "repository"
     assert make_method(name).joining == "components"
-    with pytest.raises(UsageError, match="the rule says which page is kept"):
+    with pytest.raises(UsageError, match="the rule decides which page is kept"):
         dedup(str(tmp_path), tmp_path / "out", method=name, preset="paper", keep="newest")

@@ -10,17 +10,18 @@ from openpyxl import load_workbook
 
 import neardup
 from neardup.errors import UsageError
+from neardup.pages import Limits
 from neardup.pages.urls import host
 from neardup.report.actions import (
     Action,
     Canonical,
     action_on,
     canonical_state,
-    shared_titles,
+    shared_words,
     write_redirects,
+    write_workbook,
 )
 from neardup.report.findings import hosts_of
-from neardup.report.spreadsheet import write_workbook
 from report_runs import Given, handmade_run
 from sample_pages import html, write_jsonl
 
@@ -68,16 +69,14 @@ def test_a_workbook_has_the_tables_as_text(pages: Path, tmp_path: Path) -> None:
     assert book["pairs"]["E1"].value == "why"
 
 
-def test_long_tables_go_on_in_the_next_sheet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_tables_go_on_in_the_next_sheet(tmp_path: Path) -> None:
     import pyarrow as pa
 
-    monkeypatch.setattr("neardup.report.spreadsheet.ROWS_OF_A_SHEET", 3)
     batch = pa.record_batch(
         {"n": pa.array(range(5)), "t": pa.array(["\x00<&>", "x" * 40_000, "", None, "茶"])}
     )
-    write_workbook(tmp_path / "b.xlsx", [("t", batch.schema, [batch]), ("none", batch.schema, [])])
+    tables = [("t", batch.schema, [batch]), ("none", batch.schema, [])]
+    write_workbook(tmp_path / "b.xlsx", tables, rows_of_a_sheet=3)
     book = load_workbook(tmp_path / "b.xlsx")
     assert book.sheetnames == ["t", "t 2", "t 3", "none"]
     assert [cell.value for sheet in book for cell in sheet["A"]] == [
@@ -142,10 +141,27 @@ def test_titles_that_pages_of_a_host_share(tmp_path: Path) -> None:
         Given("e", "One.", "Our news, page 1", "https://a.example/5"),
     ]
     run = handmade_run(tmp_path, pages, [], [[0, 4]])
-    [found] = shared_titles(run.outcome, hosts_of(run.outcome.corpus.pages["url"]))
-    assert (found.host, found.count, found.title) == ("a.example", 2, "Our News, page 1")
-    assert found.pages == ["https://a.example/1", "https://a.example/2"]
-    assert host(found.pages[0]) == found.host
+    hosts = hosts_of(run.outcome.corpus.pages["url"])
+    [shared] = shared_words(run.outcome, hosts, "title")
+    assert (shared.host, shared.count, shared.words) == ("a.example", 2, "Our News, page 1")
+    assert shared.pages == ["https://a.example/1", "https://a.example/2"]
+    assert host(shared.pages[0]) == shared.host
+    assert shared_words(run.outcome, hosts, "description") == []  # read without that column
+
+
+def test_descriptions_that_pages_of_a_host_share(tmp_path: Path) -> None:
+    page = '<meta name="Description" content="All about {}: part {}"><title>{}</title><p>{}'
+    stories = ("Ferries stop for the winter. ", "A new roof for the market. ", "Clocks go back. ")
+    for number, story in enumerate(stories):
+        about = "the harbour &amp; us" if number < 2 else "time"
+        text = page.format(about, number, f"Story {story}", story * 20)
+        (tmp_path / f"{number}.html").write_text(text)
+    limits = Limits(base_url="https://a.example/")
+    neardup.dedup(str(tmp_path / "*.html"), tmp_path / "result", limits=limits)
+    report = (tmp_path / "result" / "report.html").read_text("utf-8")
+    _, _, shared = report.partition("Descriptions that several pages share</h2>")
+    assert "All about the harbour &amp; us: part 0" in shared
+    assert "All about time" not in shared
 
 
 def test_an_unknown_format_or_language() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.difference import Part, Row, difference
+from neardup.report.side_by_side import Part, Row, difference
 from unicode_text import texts
 
 

@@ -15,7 +15,7 @@ import pytest
 from neardup import dedup, recluster
 from neardup.local.corpus import NO_PAGE
 from neardup.report.findings import ROOM, Room, pairs_of_clusters
-from neardup.report.marking import LONGEST_TEXT
+from neardup.report.side_by_side import LONGEST_TEXT
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import sample_records, write_jsonl
 

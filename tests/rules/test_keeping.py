@@ -143,5 +143,5 @@ def test_an_unknown_policy_lists_those_there_are() -> None:
 def test_with_a_repository_the_rule_says_what_is_kept() -> None:
     assert keep_policy(None, by_rule=False) == "original"
     assert keep_policy(None, by_rule=True) == keep_policy(BY_RULE, by_rule=True) == BY_RULE
-    with pytest.raises(UsageError, match="leave out keep=newest, or set joining=components"):
+    with pytest.raises(UsageError, match="omit keep=newest, or set joining=components"):
         keep_policy("newest", by_rule=True)

@@ -16,7 +16,7 @@ from neardup import Index, UsageError, text_page
 from neardup.service import webhooks
 from neardup.service.client import Client
 from neardup.service.logs import Metrics
-from neardup.service.webhooks import Hook, Webhooks, check_hooks, sign, verify
+from neardup.service.webhooks import Hook, Pauses, Webhooks, check_hooks, sign, verify
 from neardup.stores.session import Session
 from service_process import PATIENT, serving
 
@@ -72,12 +72,6 @@ def receiver() -> Iterator[Receiver]:
     made.close()
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "POLL", 0.02)
-    monkeypatch.setattr(webhooks, "FIRST_PAUSE", 0.02)
-
-
 def add(index: Index | Client, *names: str) -> None:
     for name in names:
         words = " ".join(f"{name}{number}" for number in range(40))
@@ -85,7 +79,7 @@ def add(index: Index | Client, *names: str) -> None:
 
 
 def hooks(index: Index, *urls: str, kinds: tuple[str, ...] = ("created",)) -> Webhooks:
-    return Webhooks(index, urls, kinds, SECRET, Metrics())
+    return Webhooks(index, urls, kinds, SECRET, Metrics(), Pauses(poll=0.02, first=0.02))
 
 
 def wait_until_known(index: Index) -> None:
@@ -142,10 +136,12 @@ def test_failures_are_repeated_and_nothing_is_left_out(receiver: Receiver, tmp_p
 
 def test_pauses_grow_to_a_limit() -> None:
     with Index.open("memory://") as index:
-        hook = Hook(index, "http://a.example/", ("created",), SECRET, "me", Metrics())
+        hook = Hook(
+            index, "http://a.example/", ("created",), SECRET, "me", Metrics(), webhooks.PAUSES
+        )
         pauses = [hook._pause() for _ in range(40)]
     assert pauses[5] > pauses[0]
-    assert 0.7 * webhooks.LONGEST_PAUSE < pauses[-1] < 1.3 * webhooks.LONGEST_PAUSE
+    assert 0.7 * webhooks.PAUSES.longest < pauses[-1] < 1.3 * webhooks.PAUSES.longest
 
 
 def end_leases(session: Session) -> None:

@@ -70,11 +70,11 @@ def check(
     from neardup.cli.answers import (  # noqa: PLC0415
         Skips,
         answers_to,
+        kept_pages,
         records_of,
         show_answers,
     )
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
-    from neardup.cli.kept import kept_pages  # noqa: PLC0415
     from neardup.cli.store import parse_span  # noqa: PLC0415
     from neardup.errors import InputError, UsageError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
@@ -84,7 +84,7 @@ def check(
     if (revisit or revisit_near) and not writes:
         raise UsageError("revisit records are written to a file: use --write-kept new.warc.gz")
     if writes and dry_run:
-        raise UsageError("--dry-run adds nothing, so it cannot tell which pages are kept")
+        raise UsageError("--dry-run adds no pages, so --write-kept would have nothing to write")
     limits = limits_of(context.params)
     records: Iterable[RawPage | Skip] = records_of(inputs, limits, skips, keep_original=writes)
     with (

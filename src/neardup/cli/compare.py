@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neardup.config import OptionInfo
     from neardup.methods.base import Method
     from neardup.model import Verdict
-    from neardup.report.marking import Cell
+    from neardup.report.side_by_side import Cell
 
 FOLDED_WIDTH = 60  # characters of a text that does not count
 LONGEST_SHARED = 400  # characters of shared text in a row
@@ -76,7 +76,7 @@ def _show_verdicts(verdicts: dict[str, Verdict]) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     table = Table()
-    for heading in ("method", "A is to B", "similarity", "why"):
+    for heading in ("method", "relation of A to B", "similarity", "why"):
         table.add_column(heading, justify="right" if heading == "similarity" else "left")
     for name, verdict in verdicts.items():
         number = "" if verdict.similarity is None else f"{verdict.similarity:.3f}"
@@ -92,7 +92,7 @@ def _show_texts(method: Method, pages: RecordBatch, evidence: Mapping[str, Any])
 
     from neardup.index.contents import texts_with_weights  # noqa: PLC0415
     from neardup.local.features import survey_batch  # noqa: PLC0415
-    from neardup.report.marking import Kind, PageText, mark_texts  # noqa: PLC0415
+    from neardup.report.side_by_side import Kind, PageText, mark_texts  # noqa: PLC0415
 
     weighed = texts_with_weights(method, pages, survey_batch(method, pages))
     marked = mark_texts(PageText.of(*weighed[0]), PageText.of(*weighed[1]))
@@ -137,7 +137,7 @@ def _marked(cell: Cell, *, plain: bool) -> Text:
     """Text that counts; without colours, [-...-] is only in A and {+...+} only in B."""
     from rich.text import Text  # noqa: PLC0415 - keeps --help quick
 
-    from neardup.report.difference import Part  # noqa: PLC0415
+    from neardup.report.side_by_side import Part  # noqa: PLC0415
 
     marks = {Part.LEFT: ("[-", "-]"), Part.RIGHT: ("{+", "+}")}
     styles = {Part.LEFT: "black on yellow", Part.RIGHT: "white on blue", Part.WRITTEN: "underline"}
@@ -198,7 +198,7 @@ def _method_data(cls: type[Method]) -> dict[str, Any]:
 
 
 def _show_methods(classes: list[type[Method]]) -> None:
-    """One line a method."""
+    """One line per method."""
     from rich.console import Console  # noqa: PLC0415 - keeps --help quick
     from rich.table import Table  # noqa: PLC0415
 

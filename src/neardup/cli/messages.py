@@ -25,6 +25,7 @@ def set_up(*, silent: bool, verbose: bool, log_file: str | None) -> None:
     if verbose:
         handlers.append(logging.StreamHandler(sys.stderr))
         handlers[-1].setFormatter(logging.Formatter("neardup: %(message)s"))
+        handlers[-1].setLevel(logging.INFO)  # progress shows what begins
     if log_file is not None:
         try:
             handlers.append(logging.FileHandler(log_file, encoding="utf-8"))

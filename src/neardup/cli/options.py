@@ -117,7 +117,7 @@ COLUMNS = ("text", "html", "id", "url", "title", "time")
 
 
 def limits_of(settings: Mapping[str, Any]) -> Limits:
-    """What readers are told: `max_page_size`, `base_url` and the names of columns."""
+    """The limits of readers: `max_page_size`, `base_url` and the names of columns."""
     from neardup.config import parse_size  # noqa: PLC0415 - keeps --help quick
     from neardup.pages import Limits  # noqa: PLC0415
     from neardup.pages.columns import Columns  # noqa: PLC0415

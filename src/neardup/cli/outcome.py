@@ -69,7 +69,7 @@ def check_room(out: str, needed: int) -> None:
     if needed > free:
         raise OutputError(
             f"the run needs about {needed / 1e6:,.0f} MB in {above}, where {free / 1e6:,.0f} MB "
-            "are free; use another --out, or --force to start it all the same"
+            "are free; use another --out, or --force to start anyway"
         )
 
 
@@ -86,7 +86,7 @@ def show_outcome(result: Result, write_kept: Path | None = None) -> None:
     table.add_row(f"{counts['kept']:,}", "pages to keep")
     table.add_row(
         f"{counts['clusters_with_duplicates']:,}",
-        f"clusters of more than one page, the largest of {counts['largest_cluster']:,}",
+        f"clusters with duplicates, up to {counts['largest_cluster']:,} pages each",
     )
     if counts["undecided"]:
         table.add_row(f"{counts['undecided']:,}", "pages with too little text to decide")
@@ -110,10 +110,10 @@ def _last_lines(result: Result, write_kept: Path | None) -> Iterator[str]:
     folder = shlex.quote(str(result.folder))
     if threshold_option(method_class(result.summary["method"])):
         other = shlex.quote(f"{result.folder}-0.9")
-        yield f"next, another threshold: neardup recluster {folder} --threshold 0.9 --out {other}"
+        yield f"to try another threshold: neardup recluster {folder} --threshold 0.9 --out {other}"
     else:
         more = shlex.quote(f"{result.folder}-next")
-        yield f"next, more pages: neardup dedup INPUT --against {folder} --out {more}"
+        yield f"to add more pages: neardup dedup INPUT --against {folder} --out {more}"
 
 
 def _reasons(result: Result) -> str:

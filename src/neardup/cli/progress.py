@@ -35,8 +35,8 @@ def shown_progress(
     try:
         yield shown
     except KeyboardInterrupt:
-        told = interrupted if isinstance(interrupted, str) else interrupted()
-        raise InterruptedRunError(f"interrupted; {told}") from None
+        outcome = interrupted if isinstance(interrupted, str) else interrupted()
+        raise InterruptedRunError(f"interrupted; {outcome}") from None
     finally:
         shown.close()
 

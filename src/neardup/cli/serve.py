@@ -73,7 +73,7 @@ def serve(
         webhooks=tuple(webhook or ()),
         webhook_kinds=tuple(each.strip() for each in webhook_kinds.split(",")),
     )
-    asked = {
+    requested = {
         "search_text": True if search_text else None,  # otherwise as the store is
         "keep": keep,
         "window": parse_span(window),
@@ -83,7 +83,7 @@ def serve(
         import uvicorn  # noqa: F401, PLC0415
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
-    _check(settings, workers, method, read_assignments(set_ or []), asked)
+    _check(settings, workers, method, read_assignments(set_ or []), requested)
     prepare_run(method or "own-text")
     _run(settings, workers, proxies, log_level)
 
@@ -93,7 +93,7 @@ def _check(
     workers: int,
     method: str | None,
     options: dict[str, Any],
-    asked: dict[str, Any],
+    requested: dict[str, Any],
 ) -> None:
     """Check all that can be checked before the service starts. Creates a new store."""
     from neardup.errors import UsageError, unknown  # noqa: PLC0415
@@ -114,7 +114,7 @@ def _check(
         if kind not in CHANGES:
             raise unknown("kind of change", kind, CHANGES)
     _check_port(settings.host, settings.port)
-    Index.open(settings.store, method, options or None, **asked).close()
+    Index.open(settings.store, method, options or None, **requested).close()
 
 
 def _check_port(host: str, port: int) -> None:

@@ -20,8 +20,7 @@ from typing import Any
 
 from neardup.config import read_toml
 from neardup.errors import UsageError
-from neardup.evaluation.metrics import score
-from neardup.evaluation.rule_pairs import score_rule
+from neardup.evaluation.metrics import score, score_rule
 from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, write_html
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set

@@ -23,8 +23,7 @@ from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
-from neardup.evaluation.metrics import by_language, curve, score
-from neardup.evaluation.rule_pairs import score_rule
+from neardup.evaluation.metrics import by_language, curve, score, score_rule
 from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, languages_of, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
@@ -123,9 +122,9 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         log.seek(0)
         lines = log.read().splitlines()
     if done.returncode:
-        told = [line for line in lines if line.startswith("neardup: ")]
+        messages = [line for line in lines if line.startswith("neardup: ")]
         # A hint may follow the error; what comes before it is progress, which -q leaves out.
-        reason = (told or lines[-1:] or [f"neardup: ended with code {done.returncode}"])[0]
+        reason = (messages or lines[-1:] or [f"neardup: ended with code {done.returncode}"])[0]
         return Outcome(None, time.monotonic() - started, 0, reason.removeprefix("neardup: "))
     result = Result(out)
     measured: Mapping[str, Any] = result.summary["run"]

@@ -67,7 +67,7 @@ def read_set(folder: str | Path, duplicate_from: float | None = None) -> Labelle
     """Read a labelled set; `duplicate_from` is the least grade of a duplicate."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a directory, and a labelled set is one")
+        raise InputError(f"{folder} is not a directory with pages and labels")
     pages = next((folder / name for name in PAGES if (folder / name).exists()), None)
     if pages is None:
         raise InputError(f"{folder} has no pages: none of {', '.join(PAGES)}")
@@ -104,8 +104,8 @@ def check_labels(labelled: LabelledSet, pages: Collection[str]) -> None:
     ids = list(dict.fromkeys(named))
     if not any(each in pages for each in ids):
         raise InputError(
-            f"no label of {labelled.name} is about a page of it: labels name {_some(ids)}; "
-            f"its pages are {_some(sorted(pages))}"
+            f"no label of {labelled.name} matches one of its pages: the labels name {_some(ids)}; "
+            f"the pages are {_some(sorted(pages))}"
         )
 
 

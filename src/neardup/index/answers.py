@@ -25,8 +25,8 @@ class Answer:
     """Whether a page is new or a duplicate, and of which page.
 
     A page is a duplicate if its cluster had members when it arrived; `of` is the member closest to
-    it. A page that is no duplicate may still contain, be contained in or overlap another page: then
-    `of`, `relation` and `similarity` say which. The relation is that of this page to `of`.
+    it. A page that is not a duplicate may still contain, be contained in or overlap another page:
+    then `of`, `relation` and `similarity` say which. The relation is that of this page to `of`.
     """
 
     id: str

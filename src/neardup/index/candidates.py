@@ -35,7 +35,7 @@ REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits on the work for one arriving page, and what a store was asked for."""
+    """Limits on the work for one arriving page, and the settings of the store."""
 
     hot: int = HOT  # a key with more pages than this is hot
     reach: int = REACH  # pages that stay listed under a hot key: the newest ones
@@ -324,9 +324,9 @@ def all_pairs(method: Method, stored: Sequence[int], own: Sequence[int]) -> tupl
     most = method.options.maximum_pages
     if len(stored) + len(own) > most:
         raise UsageError(
-            f"{method.name} compares each page with all that is stored, and {len(stored):,} pages "
-            f"are: more than its maximum_pages = {most:,}. Raise that option, expire pages, or "
-            "take a method that has keys (own-text)"
+            f"{method.name} compares each page with every stored one, and {len(stored):,} pages "
+            f"are stored, more than its maximum_pages = {most:,}. Raise that option, expire "
+            "pages, or use a method with keys (own-text)"
         )
     pairs = [(one, other) for other in own for one in stored]
     pairs += [(one, other) for place, other in enumerate(own) for one in own[:place]]

@@ -55,7 +55,7 @@ def write_export(method: Method, session: Session, out: Path, format: str) -> di
     if writer is None:
         raise unknown("format", format, FORMATS)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise OutputError(f"{out} exists and is not an empty folder; name another --out")
+        raise OutputError(f"{out} exists and is not an empty folder; choose another --out")
     tables = {
         "clusters": (CLUSTERS, _clusters(method, session)),
         "pairs": (PAIRS, _pairs(session)),

@@ -17,7 +17,7 @@ from neardup.stores.session import Session
 def give(method: Method, session: Session, row: FeedbackRow, bounds: Bounds = BOUNDS) -> None:
     """Store feedback and recluster the two pages."""
     if row.a == row.b:
-        raise UsageError("feedback is about two pages, not one and the same")
+        raise UsageError("feedback needs two different pages")
     rows = named_pages(session, row.a, row.b)
     first, second = sorted((row.a, row.b))
     session.put_feedback(row._replace(a=first, b=second))

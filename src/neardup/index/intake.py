@@ -63,7 +63,7 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
     if any(not page.id for page in raws):
-        raise UsageError("a page without an id or URL cannot be remembered: give it an id")
+        raise UsageError("a page without an id or URL cannot be stored: give it an id")
     batches = [_parsed(group) for group in _same_kind(raws)]
     batch = _without_nul(pa.concat_batches(batches) if batches else parse(raw_batch([])))
     stored = batch["id"].to_pylist()

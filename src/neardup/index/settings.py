@@ -60,8 +60,8 @@ def settle(store: Store, request: Request, current: int = FORMAT) -> Settings:
         method = make_method(named, request.options, preset=request.preset, view=request.view)
         if method.joining is Joining.REPOSITORY:
             raise UsageError(
-                "joining=repository decides once, in order, and the index lets later pages change "
-                "what is together: set joining=components"
+                "joining=repository decides in order and for good, but later pages of an index "
+                "change its clusters: set joining=components"
             )
         new = Settings(
             current,
@@ -77,13 +77,12 @@ def settle(store: Store, request: Request, current: int = FORMAT) -> Settings:
             policy_order(new.keep)
         if new.window is not None and (new.window <= 0 or assigner(method) is not None):
             raise UsageError(
-                "a window is a time above zero, for a method that compares pages: "
-                f"{method.name} decides in order"
+                f"a window needs a method that compares pages: {method.name} decides in order"
                 if new.window > 0
-                else "the window must be longer than no time at all"
+                else "the window must be longer than zero"
             )
         if new.search_text and not new.keep_text:
-            raise UsageError("search over texts needs a store that keeps them")
+            raise UsageError("search over texts needs a store that keeps texts")
         stored = store.write(lambda session: _stored(session) or _keep(session, new))
     _check(store.url, stored, request, current)
     return stored
@@ -129,8 +128,8 @@ def _check(url: str, stored: Settings, request: Request, current: int) -> None:
     wanted = method if request.method is None else make_method(request.method)
     if reference(wanted) != reference(method):
         raise StoreError(
-            f"{url} was made with the method {stored.method}, not {reference(wanted)}: leave the "
-            "method out, or give another store"
+            f"{url} was made with the method {stored.method}, not {reference(wanted)}: omit the "
+            "method, or use another store"
         )
     if request.options or request.preset or request.view:
         view = request.view or (None if request.preset else str(method.view))
@@ -149,12 +148,12 @@ def _check_kept(url: str, stored: Settings, request: Request) -> None:
     if request.keep is not None and request.keep != stored.keep:
         policy_order(request.keep)
         raise StoreError(
-            f"{url} was made with keep = {stored.keep or 'the page that arrived first'}: leave it "
-            f"out, or change it with `neardup recheck --store {url} --keep {request.keep}`"
+            f"{url} was made with keep = {stored.keep or 'the page that arrived first'}: omit it, "
+            f"or change it with `neardup recheck --store {url} --keep {request.keep}`"
         )
     if request.window is not None and request.window != stored.window:
         days = "no window" if stored.window is None else f"a window of {stored.window / 3.6e9:g} h"
-        raise StoreError(f"{url} was made with {days}: leave it out, or give another store")
+        raise StoreError(f"{url} was made with {days}: omit it, or use another store")
 
 
 def _check_options(url: str, stored: Method, wanted: Method) -> None:
@@ -162,6 +161,4 @@ def _check_options(url: str, stored: Method, wanted: Method) -> None:
     others = {**dataclasses.asdict(wanted.options), "view": str(wanted.view)}
     if different := sorted(name for name in values if values[name] != others[name]):
         listed = ", ".join(f"{name} = {values[name]!r}" for name in different)
-        raise StoreError(
-            f"{url} was made with {listed}: leave the options out, or give another store"
-        )
+        raise StoreError(f"{url} was made with {listed}: omit the options, or use another store")

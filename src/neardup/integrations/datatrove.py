@@ -59,7 +59,7 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
     ) -> None:
         super().__init__()
         if store is not None and (keep is not None or threshold is not None):
-            raise UsageError("a store keeps what came first: leave keep and threshold out")
+            raise UsageError("a store keeps the first page: omit keep and threshold")
         self.store, self.html, self.url_field = store, html, url_field
         self.method, self.options = method, options
         self.keep, self.threshold = keep, threshold
@@ -90,7 +90,7 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
     def _in_memory(self, documents: list[Document]) -> Judged:
         if not documents:
             return
-        found = find_duplicates(
+        result = find_duplicates(
             [document.text for document in documents],
             html=self.html,
             urls=[self._url(document) for document in documents],
@@ -99,7 +99,7 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
             keep=self.keep,
             threshold=self.threshold,
         )
-        for document, row in zip(documents, found.to_arrow().to_pylist(), strict=True):
+        for document, row in zip(documents, result.to_arrow().to_pylist(), strict=True):
             yield document, None if row["keep"] else self._reason(documents, row)
 
     @staticmethod

@@ -1,5 +1,5 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
-"""Where a page states things about itself: title, language, canonical link, publication time.
+"""Where a page states things about itself: title, description, language, canonical link, time.
 
 The kernel only notes the places (the first of each kind); `text/metadata.py` reads them.
 """
@@ -26,12 +26,14 @@ from neardup.kernels.scan_bytes import (
 # What may be noted; the columns of `places`.
 TITLE, LANG, CONTENT_LANGUAGE, LOCALE, CANONICAL, OG_URL, BASE = range(7)
 PUBLISHED, LD_PUBLISHED, TIME, DATE, LD_BODY, LD_OTHER_BODY = range(7, 13)
-KINDS = 13
+DESCRIPTION = 13
+KINDS = 14
 
 _META_NAMES = {
     "content-language": CONTENT_LANGUAGE,
     "og:locale": LOCALE,
     "og:url": OG_URL,
+    "description": DESCRIPTION,
     # Names that say "published" ...
     **dict.fromkeys(
         (

@@ -32,7 +32,7 @@ from neardup.pages.inputs import find_files
 from neardup.pages.raw import Block, check_readable
 from neardup.pages.readers import Reading
 from neardup.rules.identity import settle_identities
-from neardup.schemas import PAGES
+from neardup.schemas import DESCRIPTION, PAGES
 from neardup.stores.records import PageRow
 from neardup.stores.session import Content, Session
 from neardup.text.parse import parse
@@ -91,11 +91,12 @@ class Corpus:
     ) -> Corpus:
         """All pages of `inputs`, read and parsed, with their text spilled to the work directory.
 
-        `columns` are those of `schemas.PAGES` that a method reads; only they and what every run
-        needs are made.
+        `columns` are those of `schemas.PAGES` that a method reads, and `description` if the report
+        wants it; only they and what every run needs are made.
         """
-        names = [name for name in SPILLED.names if name in {*columns, *IDENTITY, "title", "text"}]
-        parts = run.parts("pages", pa.schema([SPILLED.field(name) for name in names]))
+        wanted = {*columns, *IDENTITY, "title", "text"}
+        fields = [field for field in (*PAGES, DESCRIPTION, *DERIVED) if field.name in wanted]
+        parts = run.parts("pages", pa.schema(fields))
         with run.stages("parse") as stage:
             skips = _parse_side_by_side(inputs, limits, parts, run.workers, stage)
         with run.stages("identify") as stage:
@@ -222,11 +223,11 @@ class Corpus:
     def read_pages(
         self, columns: Sequence[str], pages: Numbers
     ) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
-        """Columns of some pages, with the page numbers, part by part; pages without text are left
-        out."""
+        """Columns of some pages, with the page numbers, part by part. Pages without text are left
+        out, and so are those read without these columns."""
         for part in self.parts:
             rows = np.flatnonzero(np.isin(part.numbers, pages))
-            if rows.size:
+            if rows.size and {*columns} <= {*part.parts.schema.names}:
                 yield part.numbers[rows], part.read(columns).take(pa.array(rows))
 
 

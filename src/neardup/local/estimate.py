@@ -67,7 +67,7 @@ def allowed_memory(memory: int | None, workers: int | None, limits: Limits) -> i
     if memory < least:
         pages = f"{limits.page_bytes / 1e6:,.0f} MB"
         raise UsageError(
-            f"{memory / 1e6:,.0f} MB of memory are too little for {workers} workers and pages of "
+            f"{memory / 1e6:,.0f} MB of memory is too little for {workers} workers and pages of "
             f"up to {pages}; use --memory of at least {-(-least // 1_000_000)}MB, or fewer "
             "--workers, or a smaller --max-page-size"
         )

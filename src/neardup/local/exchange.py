@@ -152,5 +152,5 @@ def unpacked_counts(table: pa.Table | pa.RecordBatch) -> pa.RecordBatch:
 def _files(folder: Path, name: str) -> list[Path]:
     files = sorted((folder / REMEMBERED / name).glob("*.parquet"))
     if not files:
-        raise InputError(f"{folder} is damaged: it has no {REMEMBERED}/{name}; make it again")
+        raise InputError(f"{folder} is damaged: it has no {REMEMBERED}/{name}; create it again")
     return files

@@ -57,7 +57,7 @@ class Rows:
     """Pages as columns of one length, each row known by its position.
 
     Of `html` and `text` (strings, or byte strings of any charset) a row has the html, or else the
-    text; one that has neither is no page. Columns are converted some rows at a time, so that a
+    text; one that has neither is not a page. Columns are converted some rows at a time, so that a
     list of strings is never held twice.
     """
 
@@ -127,7 +127,7 @@ class Rows:
             return pc.utf8_lpad(positions, len(str(self.count)), "0")
         ids = to_column(self.ids[start:end], "ids").cast(pa.string())
         if ids.null_count:
-            raise UsageError("a row has no id; leave `id` out to know rows by their position")
+            raise UsageError("a row has no id; omit `id` to identify rows by position")
         return ids
 
     @staticmethod
@@ -144,7 +144,7 @@ class Duplicates:
     """
 
     def __init__(self, rows: int, positions: Numbers, outcome: Outcome | None) -> None:
-        """`positions` are the rows of the pages of the outcome; the other rows are no pages."""
+        """`positions` are the rows of the pages of the outcome; the other rows are not pages."""
         self._positions = positions
         self._outcome = outcome
         self.kept: Numbers = np.arange(rows)
@@ -275,8 +275,8 @@ def _check_distinct(ids: pa.Array) -> None:
     repeated = ids[1:].filter(pc.equal(ids[1:], ids[:-1]))
     if len(repeated):
         raise UsageError(
-            f"the id {repeated[0].as_py()!r} is that of several rows; leave `id` out to know rows "
-            "by their position"
+            f"several rows have the id {repeated[0].as_py()!r}; omit `id` to identify rows by "
+            "position"
         )
 
 

@@ -186,7 +186,11 @@ def peak_memory() -> int:
 
 
 def describe_run(
-    inputs: Sequence[str], limits: Limits, method: Method, against: str | Path | None
+    inputs: Sequence[str],
+    limits: Limits,
+    method: Method,
+    against: str | Path | None,
+    columns: Sequence[str] = (),
 ) -> str:
     """Everything that the stages depend on: only a run with the same description is resumed."""
     description = {
@@ -197,6 +201,7 @@ def describe_run(
         "against": None if against is None else _stamp(Path(against) / "summary.json"),
         "method": reference(method),
         "view": str(method.view),
+        "columns": sorted(columns),
         "options": dataclasses.asdict(method.options),
         "format": FORMAT,
         "parts": PARTS,

@@ -176,8 +176,8 @@ class Outcome:
         features, method = self.judged.features, self.judged.method
         names = [field.name for field in identical.COLUMNS]
         columns = [features.gather(partial(_numbers, name)) for name in names]
-        found = features.gather(method.shells).astype(bool)
-        return (found | identical.shells(pa.record_batch(columns, names))) & self.is_alone
+        by_method = features.gather(method.shells).astype(bool)
+        return (by_method | identical.shells(pa.record_batch(columns, names))) & self.is_alone
 
     @cached_property
     def is_alone(self) -> NDArray[np.bool_]:

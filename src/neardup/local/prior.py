@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -42,10 +42,8 @@ from neardup.rules.candidates import distinct_pairs, packed
 from neardup.rules.clusters import NEW
 from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
-ROWS_AT_ONCE = 4096
+ROWS_AT_ONCE = 4096  # read at once
 REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
-GROUP_BYTES = 32_000_000  # approximate bytes of features in a row group, at most
-TAKEN_BYTES = 64_000_000  # approximate bytes of features that are sorted at once
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def check_earlier(folder: Path, method: Method) -> None:
     summary = read_summary(folder)
     if assigner(method) is not None:
         raise UsageError(
-            f"{method.name} decides against a growing state, which a result folder does not hold"
+            f"{method.name} decides against a growing state, which a result folder does not keep"
         )
     check_method(folder, summary, method)
 
@@ -214,14 +212,25 @@ def read_survey(folder: Path, file: str) -> Iterator[pa.RecordBatch]:
     return batches
 
 
+class GroupSizes(NamedTuple):
+    """Limits on what is written at once: rows, and approximate bytes of features."""
+
+    rows: int = ROWS_AT_ONCE  # of a row group
+    group_bytes: int = 32_000_000  # of a row group
+    taken_bytes: int = 64_000_000  # brought into the order of pages at once
+
+
+GROUP_SIZES = GroupSizes()
+
+
 def write_pages(
-    folder: Path, corpus: Corpus, features: Features, *, rows_at_once: int = ROWS_AT_ONCE
+    folder: Path, corpus: Corpus, features: Features, sizes: GroupSizes = GROUP_SIZES
 ) -> None:
     """Write every page of a run with its features."""
     options = {"use_dictionary": REPEATED, "compression": "zstd"}
     schema = _page_schema(features)
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
-        for start, taken in _features_in_order(features, rows_at_once):
+        for start, taken in _features_in_order(features, sizes):
             here = slice(start, start + taken.num_rows)
             columns = {
                 "id": corpus.ids[here],
@@ -259,17 +268,17 @@ def _page_schema(features: Features) -> pa.Schema:
 
 
 def _features_in_order(
-    features: Features, rows_at_once: int
+    features: Features, sizes: GroupSizes
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The features in the order of pages, a row group at a time, with the first page number.
 
     As many pages as memory allows are taken together, because they may be spread over all parts.
     """
     total = offsets_of(features.row_bytes)
-    starts = _group_starts(total, rows_at_once)
+    starts = _group_starts(total, sizes)
     first = 0
     while first < len(starts) - 1:
-        most = total[starts[first]] + TAKEN_BYTES
+        most = total[starts[first]] + sizes.taken_bytes
         last = max(first + 1, int(np.searchsorted(total[starts], most, "right")) - 1)
         taken = features.take(np.arange(starts[first], starts[last]))
         for start, end in pairwise(starts[first : last + 1].tolist()):
@@ -277,11 +286,11 @@ def _features_in_order(
         first = last
 
 
-def _group_starts(total: Numbers, rows_at_once: int) -> Numbers:
-    """Where row groups start: at so many rows or, where pages are large, at `GROUP_BYTES`."""
+def _group_starts(total: Numbers, sizes: GroupSizes) -> Numbers:
+    """Where row groups start: after so many rows or, where pages are large, so many bytes."""
     rows = np.arange(total.size - 1)
-    blocks = rows // rows_at_once
-    bytes_before = total[:-1] - total[blocks * rows_at_once]
-    group = np.stack([blocks, bytes_before // GROUP_BYTES])
+    blocks = rows // sizes.rows
+    bytes_before = total[:-1] - total[blocks * sizes.rows]
+    group = np.stack([blocks, bytes_before // sizes.group_bytes])
     changes = np.flatnonzero((group[:, 1:] != group[:, :-1]).any(axis=0)) + 1
     return np.concatenate([[0], changes, [rows.size]])

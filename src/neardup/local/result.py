@@ -87,7 +87,7 @@ def check_outputs(
 def _check_no_input(path: Path, inputs: Sequence[str]) -> None:
     read = input_at(path, inputs)
     if read is not None:
-        raise OutputError(f"{path} would replace the input {read}; name another place")
+        raise OutputError(f"{path} would overwrite the input {read}; choose another path")
 
 
 def check_kept(write_kept: Path, inputs: Sequence[str], *, force: bool) -> None:
@@ -109,7 +109,7 @@ def check_destination(out: Path, *, force: bool = True) -> None:
     if out.is_file():
         raise OutputError(f"{out} is a file; --out names a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / "summary.json").is_file():
-        raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
+        raise OutputError(f"{out} is not empty and holds no earlier result; choose another folder")
     if (out / "summary.json").is_file() and not force:
         raise OutputError(
             f"{out} holds an earlier result; use --force to replace it, or another --out"
@@ -267,8 +267,8 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The contents of summary.json."""
-        found: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
-        return found
+        fields: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
+        return fields
 
     def pages(self) -> Iterator[dict[str, Any]]:
         """Every page with its cluster, whether it is kept, and what it duplicates."""

@@ -74,11 +74,11 @@ class Stages:
         self._progress.stage(name, total)
         stage = Stage(name, self._progress)
         started = time.perf_counter()
-        LOGGER.debug("%s begins", name)
+        LOGGER.debug("%s: started", name)
         yield stage
         stage.seconds = time.perf_counter() - started
         self.done.append(stage)
-        LOGGER.info("%s: %d done in %.1f s", name, stage.count, stage.seconds)
+        LOGGER.info("%s: %d in %.1f s", name, stage.count, stage.seconds)
 
 
 Item = TypeVar("Item")

@@ -398,7 +398,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 def _not_ours(folder: Path) -> OutputError:
     return OutputError(
-        f"{folder} is in the way and is no work folder of neardup; remove it or use another --out"
+        f"{folder} exists and is not a work folder of neardup; remove it or use another --out"
     )
 
 

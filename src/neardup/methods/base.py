@@ -1,6 +1,6 @@
 """What a method is: three steps over Arrow batches, what it declares, and the registry by name.
 
-1. `features(pages)`: what is remembered of a page; one row a page, in the order of the pages.
+1. `features(pages)`: what is remembered of a page: one row per page, in the order of the pages.
 2. `keys(features)`: 64-bit blocking keys; pages that share a key are candidates.
 3. `judge(rows, left, right)`: the verdict on pairs of pages, given by their row numbers.
 
@@ -100,7 +100,7 @@ class Method(ABC):
     """A way to find duplicates. Subclasses declare what they are and fill in the steps."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]  # whom it is from, short enough for a table
+    paper: ClassVar[str]  # its authors or origin, short enough for a table
     languages: ClassVar[str]  # which pages it is for, in words
     cost: ClassVar[str]  # how its work grows, in words
     Options: ClassVar[type]  # a frozen dataclass; see `neardup.config`
@@ -156,7 +156,7 @@ class Method(ABC):
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
-        """What is remembered of each page (`schemas.PAGES` in, one row a page out).
+        """What is remembered of each page (`schemas.PAGES` in, one row per page out).
 
         The pages have only the lines of the view; `describe` is for pages as they were parsed.
         """
@@ -227,7 +227,7 @@ class Method(ABC):
     @final
     @cached_property
     def row_schema(self) -> pa.Schema:
-        """The schema of what `describe` gives: the features, and what tells identical pages."""
+        """The schema of what `describe` gives: the features, and what identical pages share."""
         return pa.schema([*self.feature_schema, *identical.COLUMNS])
 
     @final
@@ -240,9 +240,9 @@ class Method(ABC):
     @final
     def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The blocking keys of described pages; identical pages share some of them."""
-        found = [self.keys(rows), identical.identity_keys(rows)]
+        key_batches = [self.keys(rows), identical.identity_keys(rows)]
         return pa.concat_batches(
-            [keys if keys.schema == KEYS else keys.cast(KEYS) for keys in found]
+            [keys if keys.schema == KEYS else keys.cast(KEYS) for keys in key_batches]
         )
 
     @final
@@ -386,6 +386,6 @@ def check_page_count(method: str, pages: int, maximum_pages: int) -> None:
     """Refuse a run of a method that looks at all pairs, where it would take too long."""
     if pages > maximum_pages:
         raise UsageError(
-            f"{method} looks at all pairs, and {pages} pages are more than its maximum_pages of "
-            f"{maximum_pages}; raise it (the time grows with the square) or take another method"
+            f"{method} compares all pairs, and {pages} pages are more than its maximum_pages of "
+            f"{maximum_pages}; raise it (the time grows with the square) or use another method"
         )

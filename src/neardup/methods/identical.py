@@ -44,7 +44,7 @@ COLUMNS = [
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
     pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
-# In what two pages are identical; shells are not, and no method is asked about them.
+# In what two pages are identical; shells are not, and no method judges them.
 SHELLS, NEITHER, BYTES, CONTENT = -1, 0, 1, 2
 _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
     [
@@ -163,8 +163,8 @@ def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
     _, titled = np.unique(mix_all(text) ^ of_content, return_inverse=True)
     pages, with_title = np.bincount(group, may_be)[group], np.bincount(titled, may_be)[titled]
     others = np.where(_is_little(of_bytes, of_content, shell), pages > 1, pages > with_title)
-    found: NDArray[np.bool_] = may_be & others
-    return found
+    are_shells: NDArray[np.bool_] = may_be & others
+    return are_shells
 
 
 def verdicts_on(kinds: NDArray[np.int8]) -> pa.RecordBatch:

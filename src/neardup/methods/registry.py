@@ -21,7 +21,7 @@ from neardup.text.views import View
 DEFAULT_METHOD = "own-text"
 GROUP = "neardup.methods"
 
-# A method's module is imported only when the method is asked for.
+# A method's module is imported when the method is first used.
 BUILT_IN: Mapping[str, str] = {
     "own-text": "neardup.methods.own_text.method:OwnText",
     "edit-distance": "neardup.methods.edit_distance:EditDistance",
@@ -102,7 +102,7 @@ def make_method(
     """
     if isinstance(method, Method):
         if values or view or threshold is not None or preset not in (None, "default"):
-            raise UsageError(f"{method.name} is given with its options: leave others out")
+            raise UsageError(f"{method.name} already has its options: pass no others")
         return method
     cls = method_class(method)
     if preset not in (None, "default", "paper"):
@@ -126,7 +126,7 @@ def _threshold(
     name = threshold_option(cls)
     if name is None:
         has = ", ".join(info.name for info in describe_options(cls.Options)) or "no options"
-        raise UsageError(f"{cls.name} does not go by a threshold of similarity; it has: {has}")
+        raise UsageError(f"{cls.name} has no similarity threshold; its options are: {has}")
     if name in values:
         raise UsageError(f"the threshold of {cls.name} is set twice: as threshold and as {name}")
     return {name: threshold}

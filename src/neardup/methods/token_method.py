@@ -1,4 +1,4 @@
-"""What the methods over a page's tokens share: the text they read and how a verdict is told.
+"""What the methods over a page's tokens share: the text they read and how a verdict is worded.
 
 They read the text of all lines of their view, folded for comparing, as tokens (words for
 spaced scripts, characters for Han, Kana and Thai). A method adds its `sketch` of them and compares
@@ -41,7 +41,7 @@ HASHES = pa.large_list(pa.uint64())
 
 @dataclass(frozen=True)
 class Comparison:
-    """How near the sketches of each pair are; every column has a value a pair."""
+    """How near the sketches of each pair are; every column has one value per pair."""
 
     similarities: Floats
     near: Mask

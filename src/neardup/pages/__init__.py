@@ -1,8 +1,8 @@
 """Pages of files, WARC and ARC archives, JSON lines and Parquet, on this machine or remote.
 
 `read` hands over Arrow batches, for the pipeline; `read_records` one object per record, for people
-and for writing pages back. A record that is no page is a `Skip`, which says why. Records that share
-an id are all handed over: which one counts is decided by `rules.identity`.
+and for writing pages back. A record that is not a page is a `Skip` with a reason. Records that
+share an id are all handed over; `rules.identity` decides which one counts.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
 
 
 def check_page(page: object) -> None:
-    """Refuse what is no page, and say how to make one."""
+    """Refuse what is not a page, and say how to make one."""
     if not isinstance(page, RawPage | Page):
         raise UsageError(
             f"a page is expected, not a {type(page).__name__}: make one with "

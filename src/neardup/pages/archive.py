@@ -296,8 +296,8 @@ class _Records:
 
     def __iter__(self) -> Iterator[Record | Problem]:
         while True:
-            found = self._window.begin()
-            if found:
+            has_record = self._window.begin()
+            if has_record:
                 yield self._read_one()
             elif damage := self._window.take_damage():
                 yield self._problem(damage.reason, damage.detail)
@@ -338,7 +338,7 @@ class _Records:
         return self._problem(reason, detail, uri)
 
     def _headless(self) -> Problem:
-        """Bytes that are no record: skip them all, as one problem."""
+        """Bytes that are not a record: skip them all, as one problem."""
         starts = self._form.starts.match(self._window.peek(4096))
         self._window.skip(1)
         self._window.find_start()

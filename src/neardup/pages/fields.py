@@ -3,7 +3,7 @@
 `page_from_fields` makes a page of `id`, `url`, `html` or `text`, `title` and `time`, whatever the
 record's format. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
 keep originals attach the record in its own form (`JsonLine`, `TableRow`, `WarcBytes`). Times
-always have a time zone; a time that cannot be read is no time.
+always have a time zone; a time that cannot be read counts as missing.
 """
 
 from __future__ import annotations
@@ -120,16 +120,16 @@ def long_url(source: Source, url: str) -> Skip:
 
 def _content(fields: Mapping[str, object]) -> tuple[bytes, bool] | None:
     """The html, or else the text; an empty one only if there is no other."""
-    found: tuple[bytes, bool] | None = None
+    content: tuple[bytes, bool] | None = None
     for name in ("html", "text"):
         value = fields.get(name)
         if isinstance(value, str):
             value = to_bytes(value)
-        if isinstance(value, bytes) and (value or found is None):
-            found = value, name == "html"
+        if isinstance(value, bytes) and (value or content is None):
+            content = value, name == "html"
             if value:
-                return found
-    return found
+                return content
+    return content
 
 
 def to_bytes(text: str) -> bytes:
@@ -166,7 +166,7 @@ def text_of(raw: RawPage, html_text: str | None) -> str:
     try:
         return raw.body.decode()
     except UnicodeDecodeError:
-        raise OutputError(f"{raw.id}: its content is not UTF-8, and this form holds text") from None
+        raise OutputError(f"{raw.id}: not UTF-8, and this format holds text") from None
 
 
 def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:

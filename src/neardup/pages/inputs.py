@@ -120,7 +120,7 @@ def _file_system(scheme: str) -> Any:
     except ImportError:
         raise MissingExtraError(f"reading {scheme}://", "remote") from None
     except ValueError:
-        raise InputError(f"{scheme}:// is not a kind of storage that can be read") from None
+        raise InputError(f"{scheme}:// is not a storage that can be read") from None
 
 
 class Place(Protocol):
@@ -218,7 +218,7 @@ class StandardInput(LocalPlace):
 class File:
     """A file to read. `name` is the page's id when the file is a page.
 
-    `format` is a name of `formats.FORMATS`, or None where the content has to tell.
+    `format` is a name of `formats.FORMATS`, or None if only the content can show it.
     """
 
     path: str
@@ -293,14 +293,14 @@ def _expand(text: str) -> list[_Named]:
             _Named(path, place, place.is_folder(path), place.identity(path))
             for path in place.expand(text)
         ]
-        found = [each for each in named if not each.is_folder or _has_pages(each)]
+        with_pages = [each for each in named if not each.is_folder or _has_pages(each)]
     except OSError as error:
         raise InputError(f"{text}: {error.strerror or error}") from None
     except RecursionError:  # of Python's glob
         raise InputError(f"{text}: the folders are nested too deeply for **") from None
-    if not found:
+    if not with_pages:
         raise InputError(f"{text}: {_why_nothing(text, named)}")
-    return found
+    return with_pages
 
 
 def _why_nothing(text: str, named: list[_Named]) -> str:
@@ -323,7 +323,7 @@ def _path(named: _Named) -> str:
 
 def _is_within(named: _Named, folders: set[str]) -> bool:
     if not named.is_folder and not format_of_name(named.path):
-        return False  # a folder's walk takes only names that tell
+        return False  # only files whose names say the format are taken from a folder
     above = named.identity
     while "/" in above:
         above = above.rpartition("/")[0]

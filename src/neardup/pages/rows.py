@@ -85,7 +85,7 @@ def kind_at(schema: pa.Schema | pa.StructType, path: str) -> pa.DataType | None:
 
 
 def column_at(batch: pa.RecordBatch | pa.StructArray, path: str) -> pa.Array:
-    """The column that `kind_at` tells the type of."""
+    """The column whose type `kind_at` gives."""
     schema = batch.schema if isinstance(batch, pa.RecordBatch) else batch.type
     name = path if schema.get_field_index(path) >= 0 else path.partition(".")[0]
     place = schema.get_field_index(name)

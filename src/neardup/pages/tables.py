@@ -73,7 +73,7 @@ def to_column(values: object, what: str) -> pa.ChunkedArray:
 
 
 def check_column(values: object, what: str) -> None:
-    """Refuse what is no list, array or series."""
+    """Refuse what is not a list, array or series."""
     if _has_arrow(values) or isinstance(values, pa.Array | pa.ChunkedArray):
         return
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):

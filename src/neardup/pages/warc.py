@@ -352,7 +352,7 @@ class WarcReader:
         return self._judge(record, response, body)
 
     def _too_large(self, record: Record, response: Response) -> _Refusal:
-        """A large image is no page at all; of a large page there is only the beginning."""
+        """A large image is not a page; of a large page only the beginning was read."""
         kind = media_type(_content_type(record, response))
         if kind and not is_html(kind, response.body) and not _is_text(record, kind):
             return _Refusal(SkipReason.NOT_HTML, kind)

@@ -1,10 +1,10 @@
 """Writing pages as JSON lines, tables or WARC, in their original form where the two agree.
 
 A JSON line keeps all its fields, a row of a table all its columns in their types, a WARC record its
-headers and its
-body as sent. A page from another form is converted: JSON lines and Parquet take everything known
-about it, WARC the content, the URL and the time (it has no place for more). The same pages give the
-same bytes, compressed or not. The file appears whole once everything is written, or not at all.
+headers and its body as sent. A page from another form is converted: JSON lines and Parquet take
+everything known about it, WARC the content, the URL and the time (it has no place for more). The
+same pages give the same bytes, compressed or not. The file appears whole once everything is
+written, or not at all.
 """
 
 from __future__ import annotations
@@ -79,7 +79,14 @@ class Gzip:
         return gzip.compress(data, 6, mtime=0)
 
     def open(self, stream: BinaryIO) -> Any:
-        return gzip.GzipFile("", "wb", 6, stream, mtime=0)
+        return _GzipFile("", "wb", 6, stream, mtime=0)
+
+
+class _GzipFile(gzip.GzipFile):
+    """One that was not closed, because writing failed, has nothing more to write."""
+
+    def __del__(self) -> None:
+        """Unlike its base, which would write to a stream that is closed by then."""
 
 
 class Zstd:
@@ -157,7 +164,7 @@ def _form_of(path: Path) -> tuple[WriterFactory, Packer]:
     packed = path.suffix if path.suffix in (".gz", ".zst") else ""
     factory = WRITERS.get(Path(path.name.removesuffix(packed)).suffix.removeprefix("."))
     if factory is None or (packed and not factory.may_be_packed):
-        raise OutputError(f"cannot write {path}: the name should end in {_endings()}")
+        raise OutputError(f"cannot write {path}: the file name must end in {_endings()}")
     return factory, packer_of(packed)
 
 

@@ -1,35 +1,39 @@
 """What to do about duplicates, for the owner of a site: what to keep, canonical links, redirects.
 
 A duplicate should lead to the page that is kept, by a redirect on its own host, or by a canonical
-link on another. Titles that several pages of a host share stand beside the texts.
+link on another. Beside the texts stand the titles and descriptions that pages of a host share.
+Spreadsheets get all of it as one workbook.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import quote
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.arrays import Numbers
 from neardup.kernels.shingles import mix_all
 from neardup.local.outcome import tables_of
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Format, write_csv
 from neardup.pages.urls import host, same_url
 from neardup.report.findings import Hosts
-from neardup.report.spreadsheet import write_workbook
 from neardup.text.sites import title_keys
 
 ROWS_AT_ONCE = 65_536
-TITLES_SHOWN = 100  # groups of pages with the same title
-PAGES_OF_A_TITLE = 5
-LONGEST_TITLE = 400
+GROUPS_SHOWN = 100  # of pages with the same title or description
+PAGES_OF_A_GROUP = 5
+LONGEST_SHOWN = 400  # characters
 WEB = re.compile(r"https?://", re.IGNORECASE)
 NGINX, APACHE = "redirects.nginx.conf", "redirects.apache.txt"
 
@@ -115,7 +119,7 @@ def action_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
 
 
 def _address(url: str, other: str, name: str) -> str:
-    """Two copies of one address are told apart by their ids."""
+    """Two copies of one address are distinguished by their ids."""
     return url if url and url != other else name
 
 
@@ -169,40 +173,145 @@ def write_redirects(folder: Path, outcome: Outcome) -> None:
         nginx.write("}\n")
 
 
-# Titles
+# Titles and descriptions
 
 
 @dataclass(frozen=True)
-class SharedTitle:
-    """Pages of one host that are kept and whose titles have the same words, numbers apart."""
+class SharedWords:
+    """Kept pages of one host whose titles, or descriptions, have the same words, numbers apart."""
 
     host: str
-    title: str
+    words: str  # those of the first page
     count: int
     pages: list[str]  # addresses of some of them
 
 
-def shared_titles(outcome: Outcome, hosts: Hosts) -> list[SharedTitle]:
-    """The titles that most pages share; nothing is known of pages without text."""
+def shared_words(
+    outcome: Outcome, hosts: Hosts, column: Literal["title", "description"]
+) -> list[SharedWords]:
+    """The titles or descriptions that most pages of a host share.
+
+    Pages of an earlier result are left out, as their text is not read again.
+    """
     keys = np.zeros(len(outcome.corpus), np.uint64)
-    for numbers, batch in outcome.corpus.read_pages(["title"], np.flatnonzero(outcome.is_kept)):
-        keys[numbers] = title_keys(batch)
+    for numbers, batch in outcome.corpus.read_pages([column], np.flatnonzero(outcome.is_kept)):
+        keys[numbers] = title_keys(batch.rename_columns(["title"]))
     named = np.array([bool(name) for name in hosts.names], bool)[hosts.of_page]
     pages = np.flatnonzero((keys != 0) & named)
     mixed = mix_all(keys[pages] ^ mix_all(hosts.of_page[pages].astype(np.uint64)))
     _, group, counts = np.unique(mixed, return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:TITLES_SHOWN]
+    order = np.argsort(-counts, kind="stable")[:GROUPS_SHOWN]
     groups = [pages[group == each] for each in order.tolist() if counts[each] > 1]
-    return _named_titles(outcome, hosts, groups)
-
-
-def _named_titles(outcome: Outcome, hosts: Hosts, groups: list[Numbers]) -> list[SharedTitle]:
     firsts = np.array([some[0] for some in groups], np.int64)
-    titles = outcome.corpus.read_column("title", firsts, LONGEST_TITLE)
-    found = []
-    for some in groups:
-        shown = pa.array(some[:PAGES_OF_A_TITLE])
-        addresses = outcome.corpus.pages["url"].take(shown).to_pylist()
-        name = hosts.names[int(hosts.of_page[some[0]])]
-        found.append(SharedTitle(name, titles[int(some[0])], int(some.size), addresses))
-    return sorted(found, key=lambda each: (-each.count, each.host, each.title))
+    words = outcome.corpus.read_column(column, firsts, LONGEST_SHOWN)
+    shared = [
+        SharedWords(
+            host=hosts.names[int(hosts.of_page[some[0]])],
+            words=words[int(some[0])],
+            count=int(some.size),
+            pages=outcome.corpus.pages["url"].take(pa.array(some[:PAGES_OF_A_GROUP])).to_pylist(),
+        )
+        for some in groups
+    ]
+    return sorted(shared, key=lambda each: (-each.count, each.host, each.words))
+
+
+ROWS_OF_A_SHEET = 1_048_576  # that Excel opens; more go to the next sheet
+LONGEST_CELL = 32_767
+ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+FORMATS = "http://schemas.openxmlformats.org"
+MAIN = f'xmlns="{FORMATS}/spreadsheetml/2006/main"'
+RELATED = f"{FORMATS}/officeDocument/2006/relationships"
+PACKAGE = f"{FORMATS}/package/2006"
+SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+
+def write_workbook(
+    path: Path,
+    tables: Iterable[tuple[str, pa.Schema, Iterable[pa.RecordBatch]]],
+    rows_of_a_sheet: int = ROWS_OF_A_SHEET,
+) -> None:
+    """Write tables (name, schema, batches) as sheets; evidence becomes its reason."""
+    names = []
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        for table, schema, batches in tables:
+            rows = _rows(batches)
+            for part in range(1, 1_000):
+                some = list(islice(rows, 1))
+                if part > 1 and not some:
+                    break
+                names.append(table if part == 1 else f"{table} {part}")
+                place = ZipInfo(f"xl/worksheets/sheet{len(names)}.xml")
+                place.compress_type = ZIP_DEFLATED
+                with file.open(place, "w", force_zip64=True) as sheet:
+                    sheet.write(f"{HEAD}<worksheet {MAIN}><sheetData>".encode())
+                    heading = ["why" if name == "evidence" else name for name in schema.names]
+                    body = islice(chain(some, rows), rows_of_a_sheet - 1)
+                    for row in chain([heading], body):
+                        sheet.write(_row(row).encode())
+                    sheet.write(b"</sheetData></worksheet>")
+        for name, content in _parts(names):
+            file.writestr(ZipInfo(name), HEAD + content)
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterable[Any]]:
+    for batch in batches:
+        columns = [
+            [json.loads(value).get("why") for value in column.to_pylist()]
+            if name == "evidence"
+            else column.to_pylist()
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        yield from zip(*columns, strict=True)
+
+
+def _row(values: Iterable[Any]) -> str:
+    return f"<row>{''.join(map(_cell, values))}</row>"
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return "<c/>"
+        case bool():
+            return f'<c t="b"><v>{int(value)}</v></c>'
+        case int() | float():
+            return f"<c><v>{value}</v></c>"
+    text = escape(ILLEGAL.sub("\ufffd", str(value)[:LONGEST_CELL]), quote=False)
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
+
+
+def _parts(names: list[str]) -> Iterator[tuple[str, str]]:
+    """What a workbook needs beside its sheets."""
+    numbered = list(enumerate(names, 1))
+    sheets = [
+        f'<sheet name="{escape(name)}" sheetId="{at}" r:id="r{at}"/>' for at, name in numbered
+    ]
+    yield (
+        "xl/workbook.xml",
+        f'<workbook {MAIN} xmlns:r="{RELATED}"><sheets>{"".join(sheets)}</sheets></workbook>',
+    )
+    links = [_link(at, "worksheet", f"worksheets/sheet{at}.xml") for at, _ in numbered]
+    yield "xl/_rels/workbook.xml.rels", _links(*links)
+    yield "_rels/.rels", _links(_link(1, "officeDocument", "xl/workbook.xml"))
+    kinds = {"xl/workbook.xml": "sheet.main"}
+    kinds |= {f"xl/worksheets/sheet{at}.xml": "worksheet" for at, _ in numbered}
+    parts = [
+        f'<Override PartName="/{part}" ContentType="{SHEET}.{kind}+xml"/>'
+        for part, kind in kinds.items()
+    ]
+    links_kind = "application/vnd.openxmlformats-package.relationships+xml"
+    yield (
+        "[Content_Types].xml",
+        f'<Types xmlns="{PACKAGE}/content-types">'
+        f'<Default Extension="rels" ContentType="{links_kind}"/>{"".join(parts)}</Types>',
+    )
+
+
+def _link(number: int, kind: str, target: str) -> str:
+    return f'<Relationship Id="r{number}" Type="{RELATED}/{kind}" Target="{target}"/>'
+
+
+def _links(*links: str) -> str:
+    return f'<Relationships xmlns="{PACKAGE}/relationships">{"".join(links)}</Relationships>'

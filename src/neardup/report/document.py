@@ -18,7 +18,7 @@ import numpy as np
 from neardup.arrays import Numbers as Rows
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
-from neardup.report.actions import shared_titles
+from neardup.report.actions import shared_words
 from neardup.report.findings import (
     ROOM,
     Decision,
@@ -34,7 +34,7 @@ from neardup.report.findings import (
 )
 from neardup.report.languages import CHINESE, Language, Translate, counted, translator
 from neardup.report.listing import CANONICAL, RELATIONS, Listing, list_clusters, show_pairs
-from neardup.report.marking import LONGEST_TEXT
+from neardup.report.side_by_side import LONGEST_TEXT
 from neardup.report.templates import ASSETS, STYLES, environment, number
 
 FILE = "report.html"
@@ -75,7 +75,8 @@ def write_report(
             script=script,
             data=_data(listing, pairs, _words(script, language)),
             language=language,
-            titles=shared_titles(outcome, hosts),
+            titles=shared_words(outcome, hosts, "title"),
+            descriptions=shared_words(outcome, hosts, "description"),
             method=summary["method"],
             counts=summary["counts"],
             sizes=[_size_bar(each) for each in cluster_sizes(outcome)],

@@ -42,8 +42,8 @@ class Hosts:
 
 def hosts_of(urls: pa.ChunkedArray) -> Hosts:
     """The host of each URL. Many URLs share few authorities: each is parsed once."""
-    found = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
-    coded = pa.array(pc.fill_null(found.combine_chunks(), "")).dictionary_encode()
+    authorities = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
+    coded = pa.array(pc.fill_null(authorities.combine_chunks(), "")).dictionary_encode()
     by_authority = [host(f"//{authority}") for authority in coded.dictionary.to_pylist()]
     names = sorted(set(by_authority))
     number = {name: place for place, name in enumerate(names)}

@@ -38,8 +38,8 @@ def translator(language: Language) -> Translate:
     """A function that translates English words and fills in values."""
 
     def translate(words: str, **values: object) -> str:
-        found = CHINESE.get(words, words) if language == "zh" else words
-        return found.format(**values) if values else found
+        translated = CHINESE.get(words, words) if language == "zh" else words
+        return translated.format(**values) if values else translated
 
     return translate
 
@@ -83,18 +83,18 @@ def reason(why: str, language: Language) -> str:
 
 def _translated(part: str) -> str | None:
     for pattern, chinese in _reasons():
-        if found := pattern.fullmatch(part):
-            values = {name: _translated(text) or text for name, text in found.groupdict().items()}
+        if match := pattern.fullmatch(part):
+            values = {name: _translated(text) or text for name, text in match.groupdict().items()}
             return chinese.format(**values)
     return None
 
 
 def evidence_entries(evidence: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """The evidence for people: plain names in their language, the reason first."""
-    translate = translator(language)
+    """The evidence for people: plain names in their language, the reason first, then in the order
+    of `en.toml`."""
+    translate, plain_names = translator(language), WORDS["evidence"]
+    order = {name: place for place, name in enumerate(plain_names)}
     entries = {"why": reason(str(evidence.get("why", "")), language)}
-    for name, value in evidence.items():
-        if name != "why":
-            plain = WORDS["evidence"].get(name, name.replace("_", " "))
-            entries[translate(plain)] = value
+    for name in sorted(evidence.keys() - {"why"}, key=lambda each: (order.get(each, 999), each)):
+        entries[translate(plain_names.get(name, name.replace("_", " ")))] = evidence[name]
     return entries

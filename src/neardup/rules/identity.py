@@ -68,7 +68,7 @@ def _settle_repeats(
     again = dict(zip(rows, records["again"].take(pa.array(rows)).to_pylist(), strict=True))
     first = order[np.maximum.accumulate(np.where(repeated, 0, np.arange(order.size)))][repeated]
     first_again = records["again"].take(pa.array(first)).to_pylist()
-    taken = {*records["id"].to_pylist(), *first_again}  # a copy of the very record is no recrawl
+    taken = {*records["id"].to_pylist(), *first_again}  # a copy of the same record is not a recrawl
     renamed: dict[int, str] = {}
     skipped: list[int] = []
     for row in rows:

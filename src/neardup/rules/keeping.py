@@ -64,7 +64,7 @@ def keep_policy(requested: str | None, *, by_rule: bool) -> str:
         return policy
     if requested not in (None, BY_RULE):
         raise UsageError(
-            "with joining=repository the rule says which page is kept: leave out "
+            "with joining=repository the rule decides which page is kept: omit "
             f"keep={requested}, or set joining=components"
         )
     return BY_RULE

@@ -23,9 +23,8 @@ from neardup.service.logs import LOG, Metrics, described
 from neardup.service.middleware import Bounds, Frame, Guards
 from neardup.service.problems import Problem, busy, invalid, problem_response
 from neardup.service.review import review_routes
-from neardup.service.review.overview import FindingsCache
-from neardup.service.review.rendering import error_page, wants_page
-from neardup.service.review.visits import LoginNeededError, to_login
+from neardup.service.review.clusters import FindingsCache
+from neardup.service.review.visits import LoginNeededError, error_page, to_login, wants_page
 from neardup.service.service import Service, Workers
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens, read_tokens

@@ -143,13 +143,13 @@ class Client:
 
     def page(self, id: str) -> StoredPage | None:  # noqa: A002 - the word for it
         """A stored page."""
-        found = self._caller.json("GET", _page_path(id), missing=True)
-        return None if found is None else record_from(StoredPage, found["page"])
+        answer = self._caller.json("GET", _page_path(id), missing=True)
+        return None if answer is None else record_from(StoredPage, answer["page"])
 
     def text(self, id: str) -> str | None:  # noqa: A002
         """The text of a stored page, if texts are kept."""
-        found = self._caller.json("GET", _page_path(id), params={"text": True}, missing=True)
-        return None if found is None else found["text"]
+        answer = self._caller.json("GET", _page_path(id), params={"text": True}, missing=True)
+        return None if answer is None else answer["text"]
 
     def remove(self, id: str) -> bool:  # noqa: A002
         """Remove a page; False if it was not in the index."""
@@ -162,9 +162,9 @@ class Client:
             params["since"] = since.isoformat()
         skip: int | None = 0
         while skip is not None:
-            found = self._caller.json("GET", "/v1/clusters", params={**params, "skip": skip})
-            yield from (record_from(ClusterSummary, each) for each in found["clusters"])
-            skip = found["next"]
+            answer = self._caller.json("GET", "/v1/clusters", params={**params, "skip": skip})
+            yield from (record_from(ClusterSummary, each) for each in answer["clusters"])
+            skip = answer["next"]
 
     def members(self, name: str) -> list[StoredPage]:
         """The pages of a cluster, in the order they were added."""
@@ -172,31 +172,31 @@ class Client:
         skip: int | None = 0
         while skip is not None:
             params = {"skip": skip, "limit": 1_000}
-            found = self._caller.json("GET", _cluster_path(name), params=params, missing=True)
-            if found is None:
+            answer = self._caller.json("GET", _cluster_path(name), params=params, missing=True)
+            if answer is None:
                 break
-            members += (record_from(StoredPage, each) for each in found["members"])
-            skip = found["next"]
+            members += (record_from(StoredPage, each) for each in answer["members"])
+            skip = answer["next"]
         return members
 
     def history(self, name: str) -> list[Event]:
         """The events of a cluster."""
-        found = self._caller.json("GET", _cluster_path(name), params={"limit": 1}, missing=True)
-        return [] if found is None else [record_from(Event, each) for each in found["history"]]
+        answer = self._caller.json("GET", _cluster_path(name), params={"limit": 1}, missing=True)
+        return [] if answer is None else [record_from(Event, each) for each in answer["history"]]
 
     def changes(
         self, since: int = 0, *, kinds: Sequence[str] = MAIN_CHANGES, most: int = 1_000
     ) -> Changes:
         """What happened to clusters after change number `since`; see `Index.changes`."""
         params = {"since": since, "kinds": ",".join(kinds), "limit": most}
-        found = self._caller.json("GET", "/v1/changes", params=params)
-        listed = [record_from(Change, each) for each in found["changes"]]
-        return Changes(listed, found["next"], found["more"])
+        answer = self._caller.json("GET", "/v1/changes", params=params)
+        listed = [record_from(Change, each) for each in answer["changes"]]
+        return Changes(listed, answer["next"], answer["more"])
 
     def stats(self) -> dict[str, Any]:
         """Counts over the whole index."""
-        found: dict[str, Any] = self._caller.json("GET", "/v1/stats")
-        return found
+        counts: dict[str, Any] = self._caller.json("GET", "/v1/stats")
+        return counts
 
     def is_ready(self) -> bool:
         """Whether the service can be reached and its store answers."""

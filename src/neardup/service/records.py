@@ -189,20 +189,20 @@ def refused(skip: Skip) -> Problem:
 def pages_from_lines(body: bytes, limits: Limits, most: int) -> list[RawPage | Skipped]:
     """The pages of an NDJSON body, and why a line is not a page; no more than `most` and one."""
     chunks = Chunks(iter([Chunk(body, opens=True)] if body else []))
-    return [_with_id(found) for found in islice(read_lines(BODY, chunks, limits), most + 1)]
+    return [_with_id(record) for record in islice(read_lines(BODY, chunks, limits), most + 1)]
 
 
-def _with_id(found: RawPage | Skip) -> RawPage | Skipped:
-    line = found.source.record + 1
-    if isinstance(found, Skip):
-        own = "" if found.id.startswith(BODY) else found.id
-        return Skipped(line=line, id=own, skipped=str(found.reason), detail=found.detail)
-    if found.again:
+def _with_id(record: RawPage | Skip) -> RawPage | Skipped:
+    line = record.source.record + 1
+    if isinstance(record, Skip):
+        own = "" if record.id.startswith(BODY) else record.id
+        return Skipped(line=line, id=own, skipped=str(record.reason), detail=record.detail)
+    if record.again:
         return Skipped(line=line, id="", skipped="no-id", detail="a page needs an id or a url")
-    if len(found.id) > LONGEST_ID:
+    if len(record.id) > LONGEST_ID:
         detail = f"an id may have at most {LONGEST_ID:,} characters"
         return Skipped(line=line, id="", skipped="too-large", detail=detail)
-    return found
+    return record
 
 
 def validated(model: type[Record], body: bytes) -> Record:
@@ -229,7 +229,7 @@ def body_of(schema: dict[str, Any]) -> dict[str, Any]:
 def as_time(value: str | None) -> datetime | None:
     if value is None:
         return None
-    found = parse_time(value)
-    if found is None:
+    time = parse_time(value)
+    if time is None:
         raise Problem(422, "invalid", "write a time as 2024-05-01 or 2024-05-01T12:00:00Z")
-    return found
+    return time

@@ -68,11 +68,11 @@ class Tokens:
 
     def _greatest(self, shown: str, expected: Callable[[str], str]) -> Access:
         """The highest access; all tokens are compared, so that timing reveals nothing."""
-        found = Access.NONE
+        greatest = Access.NONE
         for token, access in self.known:
             fits = _equal(shown, expected(token))
-            found = max(found, access if fits else Access.NONE)
-        return found
+            greatest = max(greatest, access if fits else Access.NONE)
+        return greatest
 
 
 def _equal(shown: str, expected: str) -> bool:
@@ -90,12 +90,12 @@ def _signed(token: str, message: str) -> str:
 
 def read_tokens(file: str | Path, environment: Mapping[str, str]) -> Tokens:
     """The tokens of a file (none if its name is empty) and of the environment."""
-    found = []
+    tokens = []
     for kind, variable in VARIABLES.items():
-        found += [(kind, token, variable) for token in environment.get(variable, "").split()]
+        tokens += [(kind, token, variable) for token in environment.get(variable, "").split()]
     if file:
-        found += _lines(Path(file))
-    return Tokens(tuple(_checked(found)))
+        tokens += _lines(Path(file))
+    return Tokens(tuple(_checked(tokens)))
 
 
 def _lines(file: Path) -> Iterable[tuple[str, str, str]]:
@@ -112,8 +112,8 @@ def _lines(file: Path) -> Iterable[tuple[str, str, str]]:
         yield words[0], words[1], f"{file}, line {number}"
 
 
-def _checked(found: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, Access]]:
-    for kind, token, place in found:
+def _checked(tokens: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, Access]]:
+    for kind, token, place in tokens:
         if len(token) < SHORTEST or not token.isascii():
             raise UsageError(
                 f"{place}: a token needs at least {SHORTEST} ASCII characters; create one with: "

@@ -3,7 +3,8 @@
 Each delivery is a POST of JSON, signed with HMAC-SHA256 over its timestamp and body (`sign`). A
 delivery that fails is repeated, after a pause that doubles up to five minutes, until it succeeds.
 The position in the feed is stored after each success, so a restart loses nothing; a receiver may
-get a delivery twice and tells by the numbers of its changes. Of several workers, one delivers.
+get a delivery twice and recognises it by the numbers of its changes. Of several workers, one
+delivers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -32,8 +33,6 @@ SECRET = "NEARDUP_WEBHOOK_SECRET"  # the environment variable
 SHORTEST_SECRET = 16
 TIMESTAMP, SIGNATURE = "X-Neardup-Timestamp", "X-Neardup-Signature"
 AT_ONCE = 100  # changes per delivery
-POLL = 1.0  # seconds
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds after failures
 TIMEOUT = 10.0  # seconds for a receiver
 LEASE = 30.0  # seconds for which a worker delivers, unless it renews this
 
@@ -72,6 +71,17 @@ def check_hooks(urls: tuple[str, ...], environment: Mapping[str, str]) -> None:
         )
 
 
+class Pauses(NamedTuple):
+    """Seconds between turns: `poll` without a failure, then from `first` up to `longest`."""
+
+    poll: float = 1.0
+    first: float = 1.0
+    longest: float = 300.0
+
+
+PAUSES = Pauses()
+
+
 class Webhooks:
     """The deliveries of a process, a thread per URL."""
 
@@ -82,10 +92,11 @@ class Webhooks:
         kinds: tuple[str, ...],
         secret: str,
         metrics: Metrics,
+        pauses: Pauses = PAUSES,
     ) -> None:
         self._end = threading.Event()
         owner = os.urandom(8).hex()
-        self._hooks = [Hook(index, url, kinds, secret, owner, metrics) for url in urls]
+        self._hooks = [Hook(index, url, kinds, secret, owner, metrics, pauses) for url in urls]
         self._threads = [
             threading.Thread(target=each.run, args=(self._end,), name="neardup-webhook")
             for each in self._hooks
@@ -112,6 +123,7 @@ class Hook:
         secret: str,
         owner: str,
         metrics: Metrics,
+        pauses: Pauses,
     ) -> None:
         self._index = index
         self._url = url
@@ -119,6 +131,7 @@ class Hook:
         self._secret = secret
         self._owner = owner
         self._metrics = metrics
+        self._pauses = pauses
         self._name = hashlib.sha256(url.encode()).hexdigest()[:16]
         self._failures = 0
         self._leased_until = 0.0
@@ -147,7 +160,7 @@ class Hook:
             LOG.error("webhook", extra={"fields": {"problem": str(error)}})
             return self._pause()
         self._failures = 0
-        return 0.0 if feed.more else POLL
+        return 0.0 if feed.more else self._pauses.poll
 
     def _holds_lease(self) -> bool:
         """Of all workers on the store, one delivers to a URL; it renews its lease in time."""
@@ -182,7 +195,7 @@ class Hook:
         return delivered
 
     def _pause(self) -> float:
-        pause: float = min(FIRST_PAUSE * 2**self._failures, LONGEST_PAUSE)
+        pause: float = min(self._pauses.first * 2**self._failures, self._pauses.longest)
         self._failures = min(self._failures + 1, 30)
         return pause * random.uniform(0.75, 1.25)
 

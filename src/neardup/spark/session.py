@@ -423,7 +423,7 @@ def check_destination(storage: Storage, out: str, *, force: bool) -> None:
     if not storage.exists(out) or storage.is_empty(out):
         return
     if not storage.exists(f"{out}/summary.json"):
-        raise OutputError(f"{out} is not empty and holds no earlier result; name another folder")
+        raise OutputError(f"{out} is not empty and holds no earlier result; choose another folder")
     if not force:
         raise OutputError(
             f"{out} holds an earlier result; use --force to replace it, or another --out"

@@ -76,8 +76,8 @@ class PostgresConnection:
                 copy.write_row(row)
 
     def bytes_of(self, table: str) -> int:
-        found = self.raw.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
-        return int(found[0]) if found else 0
+        size = self.raw.execute("SELECT pg_total_relation_size(%s::regclass)", (table,)).fetchone()
+        return int(size[0]) if size else 0
 
 
 @cache
@@ -136,13 +136,13 @@ class PostgresStore:
                 with self._pool.connection() as raw:
                     raw.execute(begin.encode())
                     session = Session(PostgresConnection(raw))
-                    found = work(session)
+                    result = work(session)
                     session.finish()
-                    return found
+                    return result
             except psycopg.errors.DiskFull as error:
                 raise StoreError(
-                    f"{self.url}: the disk is full; nothing of this batch was stored, what was "
-                    "stored is intact"
+                    f"{self.url}: the disk is full; this batch was not stored, "
+                    "earlier ones are intact"
                 ) from error
             except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
                 raise RefusedError(f"{self.url}: {_first_line(error)}") from error

@@ -104,9 +104,9 @@ class Session:
     def every_page(self) -> Iterator[PageRow]:
         """All pages in order of arrival, read in batches."""
         after = 0
-        while found := self.pages_after(after, PAGES_AT_ONCE):
-            yield from found
-            after = found[-1].number
+        while some := self.pages_after(after, PAGES_AT_ONCE):
+            yield from some
+            after = some[-1].number
 
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
         """The pages of these clusters, in order of arrival."""
@@ -241,8 +241,8 @@ class Session:
 
     def cluster(self, cluster: int) -> ClusterRow | None:
         """A present or former cluster."""
-        found = self._db.rows(f"SELECT {CLUSTER} FROM clusters WHERE cluster = ?", cluster)
-        return ClusterRow._make(found[0]) if found else None
+        rows = self._db.rows(f"SELECT {CLUSTER} FROM clusters WHERE cluster = ?", cluster)
+        return ClusterRow._make(rows[0]) if rows else None
 
     def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
         """Present or former clusters."""
@@ -293,8 +293,8 @@ class Session:
 
     def state(self, name: str, key: str) -> str | None:
         """The value of a key in a map, as text."""
-        found = self._db.rows("SELECT value FROM state WHERE map = ? AND key = ?", name, key)
-        return found[0][0] if found else None
+        rows = self._db.rows("SELECT value FROM state WHERE map = ? AND key = ?", name, key)
+        return rows[0][0] if rows else None
 
     def state_keys(self, name: str) -> list[str]:
         return [key for (key,) in self._db.rows("SELECT key FROM state WHERE map = ?", name)]

@@ -69,8 +69,8 @@ class SqliteConnection:
         """The pages of the file that hold the table and its indexes."""
         sql = "SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema"
         ours = "WHERE tbl_name = ? OR tbl_name LIKE ? ESCAPE '!')"  # those behind a virtual table
-        found = self.raw.execute(f"{sql} {ours}", (table, f"{table}!_%")).fetchone()[0]
-        return int(found or 0)
+        size = self.raw.execute(f"{sql} {ours}", (table, f"{table}!_%")).fetchone()[0]
+        return int(size or 0)
 
 
 def _bound(sql: str, values: tuple[object, ...]) -> tuple[str, list[object]]:
@@ -136,7 +136,7 @@ class SqliteStore:
 
         The pragma frees one page per step, and only `executescript` takes all its steps.
         """
-        with self._told():
+        with self._errors_in_words():
             raw = self._connection()
             raw.executescript("PRAGMA incremental_vacuum")
             if thorough:
@@ -148,26 +148,26 @@ class SqliteStore:
         self._here = threading.local()
 
     def _within(self, begin: str, work: Callable[[Session], Result]) -> Result:
-        with self._told():
+        with self._errors_in_words():
             raw = self._connection()
             raw.execute(begin)
             try:
                 session = Session(SqliteConnection(raw))
-                found = work(session)
+                result = work(session)
                 session.finish()
                 raw.execute("COMMIT")
             except BaseException:
                 if raw.in_transaction:  # some errors have already rolled back
                     raw.execute("ROLLBACK")
                 raise
-            return found
+            return result
 
     def _connection(self) -> sqlite3.Connection:
-        found: sqlite3.Connection | None = getattr(self._here, "connection", None)
-        if found is None:
-            found = self._here.connection = self._connect()
-            self._open.append(found)
-        return found
+        connection: sqlite3.Connection | None = getattr(self._here, "connection", None)
+        if connection is None:
+            connection = self._here.connection = self._connect()
+            self._open.append(connection)
+        return connection
 
     def _connect(self) -> sqlite3.Connection:
         raw = sqlite3.connect(
@@ -177,11 +177,15 @@ class SqliteStore:
             check_same_thread=False,
             cached_statements=STATEMENTS,
         )
-        prepare(raw)
+        try:
+            prepare(raw)
+        except BaseException:
+            raw.close()
+            raise
         return raw
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_in_words(self) -> Iterator[None]:
         """Turn errors of the database into messages that say what to do."""
         try:
             yield
@@ -207,14 +211,13 @@ def prepare(raw: sqlite3.Connection) -> None:
         raw.execute("COMMIT")
     except BaseException:
         raw.execute("ROLLBACK")
-        raw.close()
         raise
 
 
 def _version(raw: sqlite3.Connection) -> int:
     tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_schema").fetchall()}
     if tables and "settings" not in tables:
-        raise StoreError("this is a database of something else: give another file")
+        raise StoreError("this database does not belong to neardup; use another file")
     if not tables:
         return 0
     return int(raw.execute("SELECT value FROM settings WHERE name = 'version'").fetchone()[0])
@@ -223,13 +226,13 @@ def _version(raw: sqlite3.Connection) -> int:
 def _in_words(error: sqlite3.Error) -> str:
     text = str(error)
     if "full" in text:
-        return "the disk is full; nothing of this batch was stored, what was stored is intact"
+        return "the disk is full; this batch was not stored, earlier ones are intact"
     if "locked" in text:
         return f"another process has been writing for {PATIENCE:.0f} seconds; try again"
     if "not a database" in text or "malformed" in text:
-        return f"this is no store of neardup, or it is damaged ({text})"
+        return f"this is not a neardup store, or it is damaged ({text})"
     if "unable to open" in text:
-        return "cannot be opened: is the folder there, and may you write to it?"
+        return "cannot be opened: check that the folder exists and that you may write to it"
     return text
 
 

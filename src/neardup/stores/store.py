@@ -63,7 +63,7 @@ def open_store(url: str, *, create: bool = True) -> Store:
     if opener is None:
         schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES.names)
         raise UsageError(
-            f"{url!r} is no store: it should start with one of {schemes}; for a file write "
+            f"{url!r} is not a store: it must start with one of {schemes}; for a file write "
             "sqlite:///file.db"
         )
     return opener(url, create=create)

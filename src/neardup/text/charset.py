@@ -205,8 +205,8 @@ def _wide(body: bytes) -> str:
 
 def _escaped(body: bytes) -> str:
     """ISO-2022-JP looks like ASCII except for its escapes."""
-    found = b"\x1b" in body and JIS_ESCAPE.search(body) and body.isascii()
-    return "ISO-2022-JP" if found else ""
+    has_escape = b"\x1b" in body and JIS_ESCAPE.search(body) and body.isascii()
+    return "ISO-2022-JP" if has_escape else ""
 
 
 def _most_plausible(body: bytes, declared: str) -> str:
@@ -235,8 +235,8 @@ def _best(sample: bytes, proposals: dict[str, float]) -> tuple[str, float] | Non
 def _declared(body: bytes, header: str) -> list[str]:
     """The charsets that the header and the page itself name, the header's first."""
     head = COMMENT.sub(b"", body[:HEAD])
-    found = (XML.match(head), META.search(head))
-    labels = [header, *(match.group(1).decode("ascii") for match in found if match)]
+    matches = (XML.match(head), META.search(head))
+    labels = [header, *(match.group(1).decode("ascii") for match in matches if match)]
     return [name for label in labels for name in _known(label)]
 
 

@@ -1,4 +1,4 @@
-"""From raw pages to page records: `schemas.PAGES`, one row a page, in order.
+"""From raw pages to page records: `schemas.PAGES`, one row per page, in order.
 
 1. `charset.bodies_to_utf8` makes UTF-8 of the bytes.
 2. `kernels.scan` writes text, blocks and counts of the whole batch into its arrays. A page that
@@ -37,7 +37,7 @@ from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
 from neardup.pages.urls import host
-from neardup.schemas import PAGES
+from neardup.schemas import DESCRIPTION, PAGES
 from neardup.text import metadata
 from neardup.text.charset import Bodies, bodies_to_utf8
 from neardup.text.plain import unmixed
@@ -51,8 +51,7 @@ def parse(
 ) -> pa.RecordBatch:
     """The records of raw pages (`schemas.RAW`). Their text must stay below 2 GiB in all.
 
-    `columns` names those of `schemas.PAGES` to make; what costs something and is not asked for is
-    left out.
+    `columns` names the columns of `schemas.PAGES` to make, and may name `description`.
     """
     bodies = bodies_to_utf8(raw["body"], raw["charset"])
     scan = _scan(bodies, raw["is_html"], alt_texts=alt_texts)
@@ -73,6 +72,7 @@ def parse(
         "sentences": lambda: pa.array(count_sentences(text, text_ends)),
         "size": lambda: pc.binary_length(raw["body"]),
         "digest": lambda: _digests(bodies),
+        "description": lambda: stated.column(scan_meta.DESCRIPTION),
     }
     made = {name: raw[name] for name in ("id", "again", "source", "record")}
     if raw.num_rows <= FEW:
@@ -94,8 +94,8 @@ def parse(
 
 @cache
 def _schema_of(columns: frozenset[str]) -> pa.Schema:
-    """Those columns of `schemas.PAGES`; kept, as making it takes a tenth of a page's time."""
-    return pa.schema([field for field in PAGES if field.name in columns])
+    """The schema of these columns; kept, as making it takes a tenth of a page's time."""
+    return pa.schema([field for field in (*PAGES, DESCRIPTION) if field.name in columns])
 
 
 _STATED = {

@@ -84,11 +84,11 @@ class Statements:
             if not here.any():
                 continue
             said = self.column(kind)
-            found = plain_times(*_buffers(said))
-            for row in np.flatnonzero(here & (found == UNKNOWN)).tolist():
-                found[row] = _microseconds(said[row].as_py())
-            found[(found < _YEARS[0]) | (found >= _YEARS[1])] = UNKNOWN
-            times = np.where(here, found, times)
+            read = plain_times(*_buffers(said))
+            for row in np.flatnonzero(here & (read == UNKNOWN)).tolist():
+                read[row] = _microseconds(said[row].as_py())
+            read[(read < _YEARS[0]) | (read >= _YEARS[1])] = UNKNOWN
+            times = np.where(here, read, times)
             open_ &= times == UNKNOWN
         return pa.array(times, mask=times == UNKNOWN).cast(TIME)
 

@@ -49,14 +49,14 @@ def search_words(text: str) -> list[str]:
     """What a text is found by: a short hash of each token, and of each two neighbours where a
     script has no spaces, so that any two characters of Chinese are found as they stand. In order,
     each once, the first `MOST_WORDS`; plain letters and digits, whatever the script."""
-    found = tokens(text)
-    unspaced = [len(token) == 1 and token >= FIRST_UNSPACED for token in found]
+    words = tokens(text)
+    unspaced = [len(token) == 1 and token >= FIRST_UNSPACED for token in words]
     pairs = [
-        found[at] + found[at + 1]
-        for at in range(len(found) - 1)
+        words[at] + words[at + 1]
+        for at in range(len(words) - 1)
         if unspaced[at] and unspaced[at + 1]
     ]
-    hashes = (xxhash.xxh3_64_digest(word.encode())[:5] for word in {*found, *pairs})
+    hashes = (xxhash.xxh3_64_digest(word.encode())[:5] for word in {*words, *pairs})
     return sorted(b32encode(each).decode().lower() for each in hashes)[:MOST_WORDS]
 
 

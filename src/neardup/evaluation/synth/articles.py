@@ -9,9 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import SLOTS, TABLE, Form, Language, language, source
-from neardup.evaluation.synth.settings import LENGTHS
+from neardup.evaluation.synth.language import SLOTS, TABLE, Draws, Form, Language, language, source
+from neardup.evaluation.synth.plan import LENGTHS
 
 OWN_WORDS = 64  # per kind: an article has a subject; see Draws.skewed
 _SLOT_OF_OWN = np.repeat(np.arange(len(SLOTS)), OWN_WORDS)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, unknown
 from neardup.evaluation.synth.pages import SCHEMA, SynthPage, as_batch, batches
-from neardup.evaluation.synth.settings import DEFAULT_PROFILE, Settings
+from neardup.evaluation.synth.plan import DEFAULT_PROFILE, Settings
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent, default_workers
 from neardup.model import RawPage, Source

@@ -12,9 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 
 from neardup.evaluation.synth.articles import Writer
-from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import language, source
-from neardup.evaluation.synth.settings import Settings
+from neardup.evaluation.synth.language import Draws, language, source
+from neardup.evaluation.synth.plan import Settings
 
 LAYOUTS = ("semantic", "divs", "table", "breaks")
 VENDORS = 5  # of consent texts: a few serve most sites

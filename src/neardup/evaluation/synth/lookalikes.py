@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from neardup.evaluation.synth.articles import Article, Writer
-from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import source
+from neardup.evaluation.synth.language import Draws, source
 from neardup.evaluation.synth.layouts import Site, consent_text
-from neardup.evaluation.synth.plan import Row
-from neardup.evaluation.synth.settings import Settings
+from neardup.evaluation.synth.plan import Row, Settings
 
 TABLES = ("form", "listing")  # their paragraphs are rows, of a name and a figure
 

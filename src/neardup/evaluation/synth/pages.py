@@ -24,12 +24,17 @@ from neardup.evaluation.synth.articles import (
     to_traditional,
     write_article,
 )
-from neardup.evaluation.synth.draws import Draws
-from neardup.evaluation.synth.language import language
+from neardup.evaluation.synth.language import Draws, language
 from neardup.evaluation.synth.layouts import Placed, Site, Template, make_site, render
 from neardup.evaluation.synth.lookalikes import TABLES, write_lookalike
-from neardup.evaluation.synth.plan import LARGEST, NO_COPIES, Row, make_plan
-from neardup.evaluation.synth.settings import DEFAULT_PROFILE, Settings
+from neardup.evaluation.synth.plan import (
+    DEFAULT_PROFILE,
+    LARGEST,
+    NO_COPIES,
+    Row,
+    Settings,
+    make_plan,
+)
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original

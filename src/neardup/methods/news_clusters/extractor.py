@@ -29,7 +29,7 @@ from rapidfuzz.distance import LCSseq
 from neardup.arrays import Floats, Mask, Numbers, string_buffers
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.word_vectors import sparse_cosines
-from neardup.methods.news_clusters.options import NewsClustersOptions
+from neardup.methods.news_clusters.stores import NewsClustersOptions
 from neardup.text.tokens import fold_batch
 
 # Where a title goes over to the name of its site; a bare dash only between Chinese characters.

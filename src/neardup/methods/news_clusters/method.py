@@ -24,16 +24,20 @@ from neardup.methods.base import (
     verdicts,
 )
 from neardup.methods.news_clusters import extractor
-from neardup.methods.news_clusters.devices import UNDECIDED, Newsroom
+from neardup.methods.news_clusters.devices import (
+    UNDECIDED,
+    Foresight,
+    Newsroom,
+    can_foresee,
+    foresee,
+)
 from neardup.methods.news_clusters.extractor import (
     bare,
     extract,
     longest_sentences,
     story_title,
 )
-from neardup.methods.news_clusters.foresight import Foresight, can_foresee, foresee
-from neardup.methods.news_clusters.options import NewsClustersOptions
-from neardup.methods.news_clusters.stores import Clock, NewsPage
+from neardup.methods.news_clusters.stores import Clock, NewsClustersOptions, NewsPage
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED
 from neardup.text.keywords import keyword_languages, keywords

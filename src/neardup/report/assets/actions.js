@@ -9,14 +9,14 @@ const actions = (() => {
     first += listed;
   }
   const STATES = {
-    missing: t("canonical link missing"), right: t("canonical link right"),
+    missing: t("canonical link missing"), right: t("canonical link correct"),
     itself: t("canonical link to the page itself"), conflicting: t("canonical link to a third page"),
   };
   const DEEDS = {
     redirect: t("redirect to"), link: t("set the canonical link to"), none: t("nothing to do, leads to"),
-    remove: t("remove, keep"),
+    remove: t("remove in favour of"),
   };
-  // Two copies of one address are told apart by their ids.
+  // Two copies of one address are distinguished by their ids.
   const address = (page, kept) => (pages.url[page] && pages.url[page] !== pages.url[kept]
     ? pages.url[page] : pages.id[page]);
   const addresses = ([page, kept]) => [address(page, kept), address(kept, page)];

@@ -62,7 +62,7 @@ const pairs = (() => {
     return [
       element("nav", { class: "along", "aria-label": t("Pairs") },
         element("a", { href: "#pairs", id: "to-pairs" }, t("All pairs")),
-        step("previous", `← ${t("Previous")}`, order[place - 1]), step("next", `${t("Next")} →`, order[place + 1])),
+        step("previous", `← ${t("Previous pair")}`, order[place - 1]), step("next", `${t("Next pair")} →`, order[place + 1])),
       element("p", { class: "eyebrow" }, DECISIONS.find(([name]) => name === pair.decision)[1]),
       element("h1", { id: "pair-heading", tabindex: "-1" }, sentence(pair)),
       element("div", { class: "judged" }, element("div", {}, similarity(pair.similarity, pair.decision),

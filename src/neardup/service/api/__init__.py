@@ -1,15 +1,66 @@
-"""The HTTP API: the routes under /v1, and those that machines watch."""
+"""The HTTP API: the routes under /v1, and those for monitoring: /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
 
-from neardup.service.api import clusters, comparison, pages, status
+from fastapi import APIRouter, Query, Response
+
+from neardup.errors import StoreError
+from neardup.index import Index
+from neardup.service.api import clusters, comparison, pages
+from neardup.service.problems import busy
+from neardup.service.records import State, StatsOut
+from neardup.service.service import READER, Running, for_readers
+
+router = APIRouter(tags=["status"])
+
+READY_SECONDS = 5.0
+
+
+@router.get("/v1/stats", operation_id="get_stats", **for_readers())
+async def stats(
+    service: Running,
+    sizes: Annotated[bool, Query(description="include the bytes per table (slower)")] = False,
+) -> StatsOut:
+    """Get counts over the whole index."""
+    return await service.workers.read(_stats, service.index, sizes)
+
+
+def _stats(index: Index, with_sizes: bool) -> StatsOut:
+    counts = asdict(index.stats())
+    return StatsOut(method=index.method.name, sizes=index.sizes() if with_sizes else None, **counts)
+
+
+@router.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
+async def healthy() -> State:
+    """Whether the process is up."""
+    return State(status="ok")
+
+
+@router.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
+async def ready(service: Running) -> State:
+    """Whether the store answers."""
+    try:
+        look = asyncio.to_thread(service.index.page, "")
+        await asyncio.wait_for(look, READY_SECONDS)
+    except (TimeoutError, StoreError):
+        raise busy("store", "the store does not answer", 5) from None
+    return State(status="ready")
+
+
+@router.get("/metrics", include_in_schema=False, dependencies=[READER])
+async def metrics(service: Running) -> Response:
+    """Counters for Prometheus."""
+    text = service.metrics.text()
+    return Response(text, headers={"Content-Type": service.metrics.content_type})
 
 
 def api_routes() -> APIRouter:
     """All routes of the API."""
-    router = APIRouter()
-    for module in (pages, comparison, clusters, status):
-        router.include_router(module.router)
-    return router
+    every = APIRouter()
+    for each in (pages.router, comparison.router, clusters.router, router):
+        every.include_router(each)
+    return every

@@ -19,7 +19,7 @@ from neardup.methods.base import Method
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import Page, RawPage, Verdict
 from neardup.pages import Limits
-from neardup.report.marking import PageText
+from neardup.report.side_by_side import PageText
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import (
     Compared,
@@ -123,8 +123,8 @@ def _page_texts(index: Index, a: Side, b: Side, pages: pa.RecordBatch) -> tuple[
 
 def stored_texts(index: Index, a: str, b: str) -> tuple[PageText, PageText] | None:
     """The texts of two stored pages as the method of the index sees them, if they are kept."""
-    found = index.store.read(lambda session: weighed_texts(index.method, session, [a, b]))
-    return (PageText.of(*found[0]), PageText.of(*found[1])) if found else None
+    texts = index.store.read(lambda session: weighed_texts(index.method, session, [a, b]))
+    return (PageText.of(*texts[0]), PageText.of(*texts[1])) if texts else None
 
 
 def _methods(name: str, preset: str, options: Mapping[str, object] | None) -> list[Method]:

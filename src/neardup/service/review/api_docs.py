@@ -10,8 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from neardup.service.review.rendering import render
-from neardup.service.review.visits import AnyVisit
+from neardup.service.review.visits import AnyVisit, render
 
 router = APIRouter()
 PAGE = {"url": "https://a.example/1", "html": "<p>The harbour ferry will run more often.</p>"}

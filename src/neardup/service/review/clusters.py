@@ -1,21 +1,30 @@
-"""The list of clusters, a cluster with the reason each page belongs to it, and a stored page."""
+"""The overview, the list of clusters, a cluster with the reason each page belongs to it, a page."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from threading import Lock
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query
 from starlette.responses import RedirectResponse, Response
 
-from neardup.index import Answer, Event, Feedback, Index, StoredPage
-from neardup.index.contents import Sort, reasons, said_within
+from neardup.index import Answer, ClusterSummary, Event, Feedback, Index, StoredPage
+from neardup.index.contents import Day, Host, Sort, Stats, by_day, by_host, reasons, said_within
+from neardup.report.templates import percent
 from neardup.service.api.pages import NO_PAGE
 from neardup.service.problems import not_found
 from neardup.service.records import LONGEST_ID, as_time, plain_id
-from neardup.service.review.rendering import page_path, render
-from neardup.service.review.visits import ReadingVisit, WritingVisit
+from neardup.service.review.visits import (
+    RELATIONS,
+    ReadingVisit,
+    Visit,
+    WritingVisit,
+    page_path,
+    render,
+)
 
 router = APIRouter()
 AT_ONCE = 50
@@ -144,3 +153,64 @@ async def remove(visit: WritingVisit) -> Response:
     if not await visit.service.workers.write(visit.service.index.remove, plain_id(id_)):
         raise not_found(NO_PAGE)
     return RedirectResponse("/clusters", 303)
+
+
+FRESH_SECONDS = 20.0  # counts over all pages are cached this long
+NEWEST = 8
+
+
+@dataclass(frozen=True)
+class Findings:
+    stats: Stats
+    days: list[Day]
+    hosts: list[Host]
+    newest: list[ClusterSummary]
+
+
+class FindingsCache:
+    """Findings that are reused while they are fresh."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._lock = Lock()
+        self._findings: Findings | None = None
+        self._at = 0.0
+
+    def findings(self) -> Findings:
+        """What the index holds, at most `FRESH_SECONDS` old."""
+        with self._lock:
+            if self._findings is None or time.monotonic() - self._at > FRESH_SECONDS:
+                self._findings, self._at = _find(self._index), time.monotonic()
+            return self._findings
+
+
+def _find(index: Index) -> Findings:
+    return Findings(
+        index.stats(),
+        index.store.read(by_day),
+        index.store.read(by_host),
+        index.list_clusters(sort="changed", most=NEWEST),
+    )
+
+
+@router.get("/")
+async def overview(visit: ReadingVisit) -> Response:
+    cache: FindingsCache = visit.request.app.state.findings
+    findings = await visit.service.workers.read(cache.findings)
+    return render(
+        visit,
+        "overview.html",
+        findings=findings,
+        method=visit.service.index.method.name,
+        relations=_relation_bars(visit, findings.stats),
+    )
+
+
+def _relation_bars(visit: Visit, stats: Stats) -> list[tuple[str, int, str]]:
+    """Judged pairs by relation: label, count and share."""
+    total = sum(stats.pairs.values())
+    return [
+        (visit.translate(words), stats.pairs[relation], percent(stats.pairs[relation], total))
+        for relation, words in RELATIONS.items()
+        if stats.pairs.get(relation)
+    ]

@@ -20,14 +20,20 @@ from neardup.model import RawPage, Source, Verdict
 from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
 from neardup.report.languages import evidence_entries
-from neardup.report.marking import Marked, mark_texts
+from neardup.report.side_by_side import Marked, mark_texts
 from neardup.report.templates import shortened, visible
 from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
 from neardup.service.api.comparison import ALL, Comparison, Side, compare, stored_texts
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import BODY, LONGEST_ID, plain_id
-from neardup.service.review.rendering import pair_path, render
-from neardup.service.review.visits import ReadingVisit, Visit, WritingVisit, own_path
+from neardup.service.review.visits import (
+    ReadingVisit,
+    Visit,
+    WritingVisit,
+    own_path,
+    pair_path,
+    render,
+)
 
 router = APIRouter()
 LONGEST_NOTE = 2_000

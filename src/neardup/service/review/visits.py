@@ -1,23 +1,30 @@
-"""A visit to a review page: its language, its rights, and the secret of its forms.
+"""A visit to a review page: its language, its rights, the secret of its forms, how it is rendered.
 
-The pages speak English and Chinese (`report.languages`).
+The pages are in English and Chinese (`report.languages`). The templates escape every value and make
+hidden characters of pages visible. Style and script are one file each, named by a hash of their
+content, so that browsers may cache them for good.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from markupsafe import Markup, escape
 from starlette.datastructures import FormData
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from neardup.report.languages import NAMES, Language, translator
-from neardup.service.problems import Problem
+from neardup.report.languages import NAMES, WORDS, Language, reason, translator
+from neardup.report.templates import ASSETS, STYLES, environment, visible
+from neardup.service.problems import Problem, not_found
 from neardup.service.service import Service, service_of
 from neardup.service.tokens import SESSION, SESSION_SECONDS, Access
 
@@ -142,10 +149,10 @@ async def visit(request: Request) -> Visit:
 
 def _needs(needed: Access) -> Callable[[Request], Awaitable[Visit]]:
     async def check(request: Request) -> Visit:
-        found = visit_of(request)
-        if found.access < needed:
-            raise LoginNeededError(found.here if request.method == "GET" else "/")
-        return found
+        visit = visit_of(request)
+        if visit.access < needed:
+            raise LoginNeededError(visit.here if request.method == "GET" else "/")
+        return visit
 
     return check
 
@@ -163,3 +170,157 @@ def own_path(path: str | Any) -> str:
     """`path` if it is a path of this service, else the overview."""
     plain = isinstance(path, str) and path.startswith("/") and path.isprintable()
     return path if plain and not path.startswith(("//", "/\\")) and "\\" not in path else "/"
+
+
+router = APIRouter()
+HERE = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class Asset:
+    path: str
+    media_type: str
+    content: bytes
+
+
+def _asset(kind: str, media_type: str, files: list[Path]) -> Asset:
+    content = b"\n".join(file.read_bytes() for file in files)
+    name = hashlib.sha256(content).hexdigest()[:16]
+    return Asset(f"/static/{name}.{kind}", media_type, content)
+
+
+STYLE = _asset("css", "text/css", [*(ASSETS / name for name in STYLES), HERE / "service.css"])
+SCRIPT = _asset("js", "text/javascript", [HERE / "service.js"])
+_ASSETS = {asset.path: asset for asset in (STYLE, SCRIPT)}
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@router.get("/static/{name}")
+async def asset(name: str) -> Response:
+    file = _ASSETS.get(f"/static/{name}")
+    if file is None:
+        raise not_found("no such file")
+    return Response(file.content, media_type=file.media_type, headers={"Cache-Control": FOR_EVER})
+
+
+@router.get("/favicon.ico")
+async def icon() -> Response:
+    """No icon; browsers request one anyway."""
+    return Response(status_code=204, headers={"Cache-Control": FOR_EVER})
+
+
+RELATIONS: dict[str, str] = WORDS["relations"]
+
+
+def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    text = _TEMPLATES.get_template(template).render(
+        visit=visit,
+        t=visit.translate,
+        reason_of=lambda why: reason(why, visit.language),
+        languages=NAMES,
+        style=STYLE,
+        script=SCRIPT,
+        **values,
+    )
+    response = HTMLResponse(text, status)
+    response.headers["Content-Language"] = visit.language
+    response.headers["Vary"] = "Accept-Language, Cookie"
+    visit.keep_secret(response)
+    return response
+
+
+def _is_web_address(url: str) -> bool:
+    """Only http and https URLs without hidden characters become links."""
+    plain = url.isprintable() and " " not in url and visible(url) == url and len(url) < 2_000
+    return plain and url.lower().startswith(("http://", "https://"))
+
+
+def page_path(id_: str) -> str:
+    return f"/pages/{quote(id_, safe='')}"
+
+
+def pair_path(a: str, b: str, **more: str) -> str:
+    return f"/pair?{urlencode({'a': a, 'b': b, **more})}"
+
+
+def with_code(text: str) -> Markup:
+    """Text for HTML, with `what stands in backticks` as code."""
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(text.split("`"))
+    )
+
+
+_TEMPLATES = environment(Path(__file__).parent / "templates")
+_TEMPLATES.filters |= {"page_path": page_path, "code": with_code}
+_TEMPLATES.globals.update(
+    relation_words=RELATIONS,
+    sentences=WORDS["sentences"],
+    events=WORDS["events"],
+    pair_path=pair_path,
+    is_web_address=_is_web_address,
+)
+
+FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser requested a page, not a program."""
+    if request.url.path.startswith(FOR_PROGRAMS):
+        return False
+    return "text/html" in request.headers.get("accept", "")
+
+
+def error_page(request: Request, problem: HTTPException) -> Response:
+    response = render(
+        visit_of(request),
+        "error.html",
+        problem.status_code,
+        phrase=HTTPStatus(problem.status_code).phrase,
+        code=problem.status_code,
+        detail=str(problem.detail),
+        number=request.scope.get("request_id", ""),
+    )
+    response.headers.update(problem.headers or {})
+    return response
+
+
+Next = Annotated[str, Query(alias="next")]
+
+
+@router.get("/login")
+async def login_page(visit: AnyVisit, to: Next = "/") -> Response:
+    if visit.may_write:
+        return RedirectResponse(own_path(to), 303)
+    return render(visit, "login.html", to=own_path(to), failed=False)
+
+
+@router.post("/login")
+async def login(visit: AnyVisit) -> Response:
+    form = await visit.form()
+    token, to = form.get("token"), own_path(form.get("next"))
+    if not isinstance(token, str) or visit.service.tokens.access(token.strip()) is Access.NONE:
+        return render(visit, "login.html", 403, to=to, failed=True)
+    response = RedirectResponse(to, 303)
+    session = visit.service.tokens.session(token.strip())
+    set_cookie(visit.request, response, SESSION, session)
+    response.delete_cookie(FORM, path="/")  # a new session has new forms
+    return response
+
+
+@router.post("/logout")
+async def logout(visit: AnyVisit) -> Response:
+    await visit.form()
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(SESSION, path="/")
+    response.delete_cookie(FORM, path="/")
+    return response
+
+
+@router.get("/language/{name}")
+async def choose_language(visit: AnyVisit, name: str, to: Next = "/") -> Response:
+    """Remember a language and return to the page."""
+    response = RedirectResponse(own_path(to), 303)
+    if name in NAMES:
+        set_cookie(visit.request, response, LANGUAGE, name)
+    return response

@@ -5,8 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.difference import Part
-from neardup.report.marking import LONGEST_FOLDED, LONGEST_TEXT, Kind, PageText, mark_texts
+from neardup.report.side_by_side import (
+    LONGEST_FOLDED,
+    LONGEST_TEXT,
+    Kind,
+    PageText,
+    Part,
+    mark_texts,
+)
 
 lines = st.lists(
     st.tuples(
