@@ -30,14 +30,14 @@ class UsageError(NeardupError):
 
 
 def unknown(what: str, name: object, names: Iterable[str]) -> UsageError:
-    """The error for a name that is none of `names`: it lists them, and the nearest."""
+    """The error for a name that is not among `names`: it lists them, and the nearest."""
     every = [str(each) for each in names]
     hint = did_you_mean(name, every)
     return UsageError(f"unknown {what} {name!r}; there are: {', '.join(every)}{hint}")
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-    """The end of a message about a name that is none of `names`; empty if none is near."""
+    """The end of a message about a name that is not among `names`; empty if none is similar."""
     near = get_close_matches(str(name), list(names), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

@@ -41,10 +41,10 @@ def split(values: NDArray[np.generic], at: NDArray[np.int64]) -> list[list[Any]]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), max_size=9), eighths)
-def test_told_shares(given_lines: list[tuple[bool, float]], link: float) -> None:
+def test_prose_shares(given_lines: list[tuple[bool, float]], link: float) -> None:
     menus = np.array([menu for menu, _ in given_lines], np.bool_)
     shares = np.array([share for _, share in given_lines], np.float32)
-    found = own_text.told_shares(menus, shares, link)
+    found = own_text.prose_shares(menus, shares, link)
     assert found.tolist() == [plain.told_share(menu, share, link) for menu, share in given_lines]
 
 

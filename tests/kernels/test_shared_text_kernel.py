@@ -46,10 +46,12 @@ def test_shared_weights(pairs: list[tuple[list[Line], list[Line]]], size: int) -
 
 
 @given(page_pairs(), st.integers(2, 9))
-def test_sisters_have_weights_of_their_own(pair: tuple[list[Line], list[Line]], size: int) -> None:
+def test_pairs_of_one_host_have_their_own_weights(
+    pair: tuple[list[Line], list[Line]], size: int
+) -> None:
     """Twice the others, here."""
     apart, *examples = shared_of([pair], size)
-    together, *examples_together = shared_of([pair], size, sisters=True)
+    together, *examples_together = shared_of([pair], size, same_host=True)
     assert together == pytest.approx(2 * apart)
     assert np.array_equal(examples, examples_together)
 
@@ -119,7 +121,7 @@ def shared_of(
     pairs: Sequence[tuple[list[Line], list[Line]]],
     size: int,
     *,
-    sisters: bool = False,
+    same_host: bool = False,
     left: list[int] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """The kernel, from pages whose lines are all kept; the left ones are one batch, the right ones
@@ -134,7 +136,7 @@ def shared_of(
         left_rows,
         0 * rows + 1,
         rows,
-        np.full(len(pairs), sisters),
+        np.full(len(pairs), same_host),
         size,
     )
 

@@ -224,8 +224,8 @@ def _find_in_texts(method: str) -> None:
 
     pages = _sample()
     texts = [re.sub(r"<[^<>]*>", "\n", page.body.decode(errors="ignore")) for page in pages]
-    found = find_duplicates(texts, urls=[page.url for page in pages], method=method)
-    found.pairs_with_evidence()
+    result = find_duplicates(texts, urls=[page.url for page in pages], method=method)
+    result.pairs_with_evidence()
 
 
 def _run(method: str) -> None:

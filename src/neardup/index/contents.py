@@ -131,16 +131,16 @@ def follow(session: Session, name: str) -> ClusterRow | None:
 def cluster(session: Session, name: str) -> Cluster | None:
     """The cluster that a name leads to; None if none of its pages is left."""
     row = follow(session, name)
-    found = session.members([row.cluster]) if row else []
-    return _cluster(found, row.kept) if row and found else None
+    members = session.members([row.cluster]) if row else []
+    return _cluster(members, row.kept) if row and members else None
 
 
 def clusters(store: Store, smallest: int) -> Iterator[Cluster]:
     """Every cluster of at least this size, in order of creation."""
     after = 0
-    while found := store.read(partial(_clusters_after, after=after, smallest=smallest)):
-        yield from found.values()
-        after = max(found)
+    while some := store.read(partial(_clusters_after, after=after, smallest=smallest)):
+        yield from some.values()
+        after = max(some)
 
 
 def _clusters_after(session: Session, after: int, smallest: int) -> dict[int, Cluster]:
@@ -216,8 +216,8 @@ def _pages_that_fit(host: str, search: str, *, in_texts: bool) -> tuple[str, lis
         either = ["lower(id) LIKE ? ESCAPE '!'", "lower(title) LIKE ? ESCAPE '!'"]
         values += [f"%{quoted}%"] * 2
         if in_texts and (words := search_words(search)[:MOST_WORDS]):
-            found = "number IN (SELECT rowid FROM words WHERE words MATCH ?)"
-            either.append(" AND ".join([found] * len(words)))
+            matches = "number IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            either.append(" AND ".join([matches] * len(words)))
             values += words
         where.append(f"({' OR '.join(either)})")
     return " AND ".join(where), values
@@ -368,5 +368,5 @@ def said_within(session: Session, ids: Sequence[str]) -> list[Feedback]:
 
 def word_on(store: Store, a: str, b: str) -> Feedback | None:
     """The feedback on two pages, if there is any."""
-    found = store.read(lambda session: said_within(session, [a, b]))
-    return found[0] if found and a != b else None
+    feedback = store.read(lambda session: said_within(session, [a, b]))
+    return feedback[0] if feedback and a != b else None

@@ -130,19 +130,19 @@ def _relations(
     method: Method, session: Session, kept_of: dict[int, int]
 ) -> dict[int, tuple[str, float | None]]:
     """The relation of pages to the page kept for them: as stored, or judged."""
-    found: dict[int, tuple[str, float | None]] = {}
+    relations: dict[int, tuple[str, float | None]] = {}
     for edge in session.edges(sorted(kept_of)):
         for page, other in ((edge.a, edge.b), (edge.b, edge.a)):
             if kept_of.get(page) == other:
                 relation = Relation(edge.relation)
-                told = relation if page == edge.a else relation.reverse
-                found[page] = str(told), edge.similarity
-    if unknown_ := sorted(kept_of.keys() - found.keys()):
+                from_page = relation if page == edge.a else relation.reverse
+                relations[page] = str(from_page), edge.similarity
+    if unknown_ := sorted(kept_of.keys() - relations.keys()):
         judged = stored_features(method, session).relations(
             unknown_, [kept_of[page] for page in unknown_]
         )
-        found |= zip(unknown_, judged, strict=True)
-    return found
+        relations |= zip(unknown_, judged, strict=True)
+    return relations
 
 
 def _pairs(session: Session) -> Iterator[pa.RecordBatch]:

@@ -111,10 +111,10 @@ class Index:
         store = open_store(url, create=create)
         try:
             span = None if window is None else window // timedelta(microseconds=1)
-            asked = Request(
+            requested = Request(
                 method, options, preset, view, keep_text, search_text, keep, span, upgrade
             )
-            settled = settle(store, asked)
+            settled = settle(store, requested)
             made = settled.make_method()
         except BaseException:
             store.close()
@@ -177,12 +177,12 @@ class Index:
 
     def query_many(self, pages: Sequence[Input]) -> list[Answer]:
         """What `add` would answer for each page if it arrived alone."""
-        found = []
+        answered = []
         for page in pages:
             arrived = take_in([page])
             answers = self.store.read(partial(self._query, arrived=arrived))
-            found.append(answers[arrived.ids[0]])
-        return found
+            answered.append(answers[arrived.ids[0]])
+        return answered
 
     def explain(self, a: str, b: str) -> Verdict:
         """The method's verdict on two stored pages: the relation of `a` to `b`."""

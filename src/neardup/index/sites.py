@@ -57,12 +57,12 @@ class Sites:
 
     def stale(self) -> list[int]:
         """The stored pages of sites whose sample doubles with this batch."""
-        found = set()
+        pages = set()
         for site, sample in self.samples.items():
             before, after = len(sample), min(len(sample) + self.arriving[site], SAMPLE)
             if before.bit_length() != after.bit_length():
-                found.update(sample)
-        return sorted(found)
+                pages.update(sample)
+        return sorted(pages)
 
     def siblings(self) -> list[int]:
         """All stored pages that represent these sites."""
@@ -120,22 +120,22 @@ class PageCounts:
 
         They must have been stored before this transaction: what it has written may be undone.
         """
-        found: dict[int, SiteKeys] = {}
+        keys_of: dict[int, SiteKeys] = {}
         with self._turn:
             for number in numbers:
                 if number in self._kept:
                     self._kept.move_to_end(number)
-                    found[number] = self._kept[number]
-        missing = [number for number in numbers if number not in found]
+                    keys_of[number] = self._kept[number]
+        missing = [number for number in numbers if number not in keys_of]
         texts = session.content("texts", missing)
         if texts:
             keys = counts.page_keys(decompress(PAGES, list(texts.values())))
-            found |= zip(texts, keys, strict=True)
+            keys_of |= zip(texts, keys, strict=True)
         kept = session.content("surveys", [number for number in missing if number not in texts])
         for number, packed in kept.items():
-            found[number] = decompress(COUNTS, [packed])["key"].to_numpy()
-        self.keep((number, found[number]) for number in missing if number in found)
-        return list(found.values())
+            keys_of[number] = decompress(COUNTS, [packed])["key"].to_numpy()
+        self.keep((number, keys_of[number]) for number in missing if number in keys_of)
+        return list(keys_of.values())
 
     def keep(self, pages: Iterable[tuple[int, SiteKeys]]) -> None:
         """Keep the keys of pages that are stored, in place of those not used for longest."""

@@ -165,8 +165,8 @@ class Writer:
         arrived = together(arrivals)
         answers = self._index._store(arrived)
         self._on_written(len(arrived.ids))
-        found = (answers[each] for each in arrived.ids)
-        by_job = {id(job): [next(found) for _ in job.pages] for job in large + small}
+        in_order = (answers[each] for each in arrived.ids)
+        by_job = {id(job): [next(in_order) for _ in job.pages] for job in large + small}
         return [by_job[id(job)] for job in group]
 
     def _arrived(self, job: Job) -> Arrived:

@@ -131,8 +131,8 @@ def _temporary() -> Path:
     if hasattr(os, "getuid"):
         folder = Path(tempfile.gettempdir(), f"neardup-{os.getuid()}")
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if found.st_uid == os.getuid() and found.st_mode & 0o170077 == 0o040000:
+        status = folder.lstat()
+        if status.st_uid == os.getuid() and status.st_mode & 0o170077 == 0o040000:
             return folder
     folder = Path(tempfile.mkdtemp(prefix="neardup-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

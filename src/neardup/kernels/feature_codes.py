@@ -54,8 +54,8 @@ def _codes(
         seen = False  # a symbol at all
         waiting = False  # one that no mark has taken
         in_word = False
-        found = 0
-        while at < end and found < marks:
+        filled = 0
+        while at < end and filled < marks:
             code, size = code_point_at(data, at, end)
             role = role_of(code, index, pages)
             if role in (SINGLE, WORD):
@@ -75,8 +75,8 @@ def _codes(
                 stop = at + size
             else:
                 if waiting:
-                    auxiliary[paragraph, found] = _packed(data, start, stop)
-                    found += 1
+                    auxiliary[paragraph, filled] = _packed(data, start, stop)
+                    filled += 1
                 in_word = waiting = False
             if seen and start == first_start:
                 first_stop = stop

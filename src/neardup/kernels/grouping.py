@@ -39,16 +39,16 @@ def pairs_within_groups(
     pairs = np.empty(ranges[RANGES], np.int64)
     _each_pair(rows, starts, largest, reach, shift, places, pairs)
     counts = np.empty(pairs.size, np.int64)
-    found = 0
+    count = 0
     for number in range(RANGES):
         lowest = number << shift << 32
         for pair in in_order(pairs[ranges[number] : ranges[number + 1]] - lowest):
-            if found == 0 or pairs[found - 1] != pair + lowest:
-                pairs[found] = pair + lowest
-                counts[found] = 0
-                found += 1
-            counts[found - 1] += 1
-    return pairs[:found], counts[:found]
+            if count == 0 or pairs[count - 1] != pair + lowest:
+                pairs[count] = pair + lowest
+                counts[count] = 0
+                count += 1
+            counts[count - 1] += 1
+    return pairs[:count], counts[:count]
 
 
 @kernel
@@ -94,11 +94,11 @@ def among_first(
     for entry in range(rows.size):
         if counts[entry]:
             _insert(smallest[rows[entry]], turns[entry])
-    found = np.zeros(rows.size, np.bool_)
+    is_among = np.zeros(rows.size, np.bool_)
     for entry in range(rows.size):
         if counts[entry] and most > 0:
-            found[entry] = turns[entry] <= smallest[rows[entry], most - 1]
-    return found
+            is_among[entry] = turns[entry] <= smallest[rows[entry], most - 1]
+    return is_among
 
 
 @kernel

@@ -33,7 +33,7 @@ def level_one_pairs(
     ascend, each once, with how often each occurs. Keywords are compared only where they decide.
     """
     left, right = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
-    found = 0
+    pairs = 0
     for i in range(first, last):
         for j in range(i + 1, len(counts)):
             points = 0
@@ -42,12 +42,12 @@ def level_one_pairs(
             if points == score - 1:
                 points += keyword_share(words, frequencies, offsets, i, j) >= share
             if points >= score:
-                if found == len(left):
+                if pairs == len(left):
                     left, right = doubled(left), doubled(right)
-                left[found] = i
-                right[found] = j
-                found += 1
-    return left[:found].copy(), right[:found].copy()
+                left[pairs] = i
+                right[pairs] = j
+                pairs += 1
+    return left[:pairs].copy(), right[:pairs].copy()
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Lines and sentences of page text: where they are, what they are called, how dense they are.
 
-Text is UTF-8 with one line a block. A sentence here is a piece of a line up to a mark that may
-end one; a cheap cut that falls on the same places in every copy is all that is asked of it.
+Text is UTF-8 with one line per block. A sentence here is a piece of a line up to a mark that may
+end one: a cheap cut that only has to fall on the same places in every copy.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def line_offsets(
     documents = len(offsets) - 1
     starts = np.empty(_count(newlines) + documents + 1, np.int64)
     document_lines = np.zeros(documents + 1, np.int64)
-    found = 0
+    count = 0
     for document in range(documents):
         at, end = offsets[document], offsets[document + 1]
         while at < end:
-            starts[found] = at
-            found += 1
+            starts[count] = at
+            count += 1
             at = next_set(newlines, at, end) + 1
             if at == end:  # the last line is empty
-                starts[found] = end
-                found += 1
-        document_lines[document + 1] = found
-    starts[found] = offsets[documents]
-    return starts[: found + 1], document_lines
+                starts[count] = end
+                count += 1
+        document_lines[document + 1] = count
+    starts[count] = offsets[documents]
+    return starts[: count + 1], document_lines
 
 
 @kernel
@@ -174,18 +174,18 @@ def sentence_offsets(
     lines = len(starts) - 1
     pieces = np.empty(_count(ends) + lines + 1, np.int64)
     line_pieces = np.zeros(lines + 1, np.int64)
-    found = 0
+    count = 0
     for line in range(lines):
         at, end = starts[line], starts[line + 1]
         while True:
-            pieces[found] = at
-            found += 1
+            pieces[count] = at
+            count += 1
             at = next_set(ends, at, end - 1) + 1
             if at >= end:
                 break
-        line_pieces[line + 1] = found
-    pieces[found] = starts[lines]
-    return pieces[: found + 1], line_pieces
+        line_pieces[line + 1] = count
+    pieces[count] = starts[lines]
+    return pieces[: count + 1], line_pieces
 
 
 @kernel

@@ -54,15 +54,15 @@ def own_shingles(
         texts[document] = _text_number(text, powers)
         if unit:
             window = min(-(-size // unit), len(text))
-            found = min(len(text) - window + 1, len(text))
-            for first in range(0, found, AT_ONCE):
-                last = min(first + AT_ONCE, found)
+            made = min(len(text) - window + 1, len(text))
+            for first in range(0, made, AT_ONCE):
+                last = min(first + AT_ONCE, made)
                 some = text[first : last + window - 1]
                 numbers = _polynomials(some, window, powers, values, spare)
                 _write_shingles(numbers, powers[window], shingles[filled + first : filled + last])
         else:
-            found = _mixed_shingles(text, units[: len(text)], size, powers, shingles[filled:])
-        filled += found
+            made = _mixed_shingles(text, units[: len(text)], size, powers, shingles[filled:])
+        filled += made
         places[document + 1] = filled
     return shingles[:filled], places, texts
 
@@ -224,7 +224,7 @@ def heaviest_sentences(
     """Numbers of the `most` heaviest sentences of each own text, heaviest first, then as they
     stand; sentences shorter than `least_units` tell nothing.
     """
-    found = np.empty((len(documents) - 1) * most, np.uint64)
+    numbers = np.empty((len(documents) - 1) * most, np.uint64)
     places = np.zeros(len(documents), np.int64)
     masses, chosen = np.empty(most), np.empty(most, np.int64)
     powers = _powers(_most_tokens(piece_tokens, line_pieces))
@@ -250,7 +250,7 @@ def heaviest_sentences(
                 masses[at] = mass
         for piece in chosen[:count]:
             sentence = tokens[piece_tokens[piece] : piece_tokens[piece + 1]]
-            found[filled] = _text_number(sentence, powers)
+            numbers[filled] = _text_number(sentence, powers)
             filled += 1
         places[document + 1] = filled
-    return found[:filled], places
+    return numbers[:filled], places

@@ -18,29 +18,31 @@ SHORT_ARTICLE = 500.0  # units, 250 words: of less text a changed line makes ano
 
 
 @kernel
-def told_shares(menus: NDArray[np.bool_], link_shares: NDArray[np.float32], link: float) -> Weights:
-    """The share of each line that is told and not a link; `link` at least, also for menus."""
-    told = np.empty(len(menus))
-    for line in range(len(told)):
-        told[line] = link if menus[line] else max(1.0 - link_shares[line], link)
-    return told
+def prose_shares(
+    menus: NDArray[np.bool_], link_shares: NDArray[np.float32], link: float
+) -> Weights:
+    """The share of each line that is not a link; at least `link`, which is also that of menus."""
+    shares = np.empty(len(menus))
+    for line in range(len(shares)):
+        shares[line] = link if menus[line] else max(1.0 - link_shares[line], link)
+    return shares
 
 
 @kernel
 def line_weights(
-    told: Weights, units: Offsets, documents: Offsets, short: float, needed: float, outside: float
+    prose: Weights, units: Offsets, documents: Offsets, short: float, needed: float, outside: float
 ) -> Weights:
-    """What each line is worth by itself: told * units / (units + short).
+    """The weight of each line by itself: prose * units / (units + short).
 
-    An article stands in one piece: lines outside the segment of the page with the highest sum of
-    units * (weight - needed) count `outside` of it.
+    An article is one run of lines: those outside the segment with the highest sum of
+    units * (weight - needed) count `outside` times as much.
     """
     weights = np.zeros(len(units))
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         for line in range(begin, end):
             if units[line]:
-                weights[line] = told[line] * units[line] / (units[line] + short)
+                weights[line] = prose[line] * units[line] / (units[line] + short)
         first, last = _best_segment(units[begin:end] * (weights[begin:end] - needed))
         if last > first:
             for line in range(begin, end):
@@ -65,7 +67,7 @@ def _best_segment(scores: Weights) -> tuple[int, int]:
 @kernel
 def weights_on_site(
     weights: Weights,
-    told: Weights,
+    prose: Weights,
     units: Offsets,
     counts: Offsets,
     edited_counts: Offsets,
@@ -78,26 +80,26 @@ def weights_on_site(
     new_share: float,
     faint: float,
 ) -> tuple[Weights, Weights, Weights]:
-    """The weights after what the site repeats is taken off; 0 for lines that are left out. The same
-    for a comparison with a page of the same site. And the own level of each page.
+    """The weights of lines, reduced where the site repeats them (0: left out); the same for pairs
+    of pages of one site; and the own level of each page.
 
         weight * min(1, own level / (1 + others)) ** power
 
-    Others are the pages of the site that have the line and are no copies of this page. A line
-    stands on `counts` pages as it is and on `edited_counts` as it is or edited; the latter counts
-    where it is more than `few_pages`, since a few sister pages may differ in just these words.
+    Others are the pages of the site that have the line and are not copies of this page. A line is
+    on `counts` pages as it stands and on `edited_counts` pages as it stands or edited. The latter
+    is used where it is above `few_pages`: a few pages of one form may differ in just these words.
 
-    The own level is the count up to which the least repeated `own_share` of what is told goes: 1
-    for a page with text of its own, n for one that is copied n times on its site. So copies are
-    no template, and no page loses all its text. Where `_copies` knows the copies, they are no
-    others. Elsewhere the level beside a page of the same site is at least `pair_levels`. Lines
-    below `faint` of the heaviest are left out.
+    The own level is the count that the least repeated `own_share` of the prose does not exceed: 1
+    for a page with text of its own, n for one that is copied n times on its site. So copies do not
+    count as template, and no page loses all its text. Copies that `_copies` recognises are not
+    counted as others; elsewhere the level for a pair of one site is at least `pair_levels`. Lines
+    below `faint` times the heaviest are left out.
     """
-    kept, to_sisters = np.zeros(len(weights)), np.zeros(len(weights))
+    kept, beside_host = np.zeros(len(weights)), np.zeros(len(weights))
     levels = np.empty(len(documents) - 1)
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
-        masses = told[begin:end] * units[begin:end]
+        masses = prose[begin:end] * units[begin:end]
         edited = edited_counts[begin:end]
         level = _own_level(edited, masses, own_share)
         levels[document] = level
@@ -116,13 +118,13 @@ def weights_on_site(
                 kept[line] = 0.0
             if kept[line] > 0.0:
                 others = _others(counts[line], edited_counts[line], few_pages[document], copies)
-                to_sisters[line] = weights[line] * _left_of(pair_level / (1.0 + others), power)
-    return kept, to_sisters, levels
+                beside_host[line] = weights[line] * _left_of(pair_level / (1.0 + others), power)
+    return kept, beside_host, levels
 
 
 @kernel
 def _others(count: int, edited_count: int, few_pages: float, copies: float) -> float:
-    """On how many pages that are no copies of its page a line stands."""
+    """The number of pages that have a line and are not copies of its page."""
     return max(float(edited_count if edited_count > few_pages else count) - copies, 0.0)
 
 
@@ -174,7 +176,7 @@ def _own_level(counts: Offsets, masses: Weights, share: float) -> float:
 @kernel
 def heaviest_lines(masses: Weights, documents: Offsets, most: int) -> tuple[Offsets, Offsets]:
     """The `most` heaviest lines of each document, heaviest first, then as they stand."""
-    found = np.empty((len(documents) - 1) * most, np.int64)
+    heaviest = np.empty((len(documents) - 1) * most, np.int64)
     places = np.zeros(len(documents), np.int64)
     filled = 0
     for document in range(len(documents) - 1):
@@ -183,17 +185,17 @@ def heaviest_lines(masses: Weights, documents: Offsets, most: int) -> tuple[Offs
             if masses[line] <= 0.0 or most == 0:
                 continue
             full = filled - first == most
-            if full and masses[line] <= masses[found[filled - 1]]:
+            if full and masses[line] <= masses[heaviest[filled - 1]]:
                 continue
             if not full:
                 filled += 1
             at = filled - 1
-            while at > first and masses[found[at - 1]] < masses[line]:
-                found[at] = found[at - 1]
+            while at > first and masses[heaviest[at - 1]] < masses[line]:
+                heaviest[at] = heaviest[at - 1]
                 at -= 1
-            found[at] = line
+            heaviest[at] = line
         places[document + 1] = filled
-    return found[:filled], places
+    return heaviest[:filled], places
 
 
 @kernel

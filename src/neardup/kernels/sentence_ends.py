@@ -54,7 +54,7 @@ def _han_before_stops(
     starts = np.empty(room, np.int64)
     ends = np.empty(room, np.int64)
     places = np.zeros(len(offsets), np.int64)
-    found = 0
+    count = 0
     for document in range(len(offsets) - 1):
         at, end = offsets[document], offsets[document + 1]
         before = at  # where the character before `at` starts; none yet
@@ -66,14 +66,14 @@ def _han_before_stops(
                 continue
             code, size = code_point_at(data, at, end)
             if is_han and (code == FULL_STOPS[0] or code == FULL_STOPS[1]):
-                starts[found] = before
-                ends[found] = at
-                found += 1
+                starts[count] = before
+                ends[count] = at
+                count += 1
             is_han = class_of(code, index, pages) & SCRIPT_BITS == HAN
             before = at
             at += size
-        places[document + 1] = found
-    return starts[:found].copy(), ends[:found].copy(), places
+        places[document + 1] = count
+    return starts[:count].copy(), ends[:count].copy(), places
 
 
 @kernel
@@ -89,7 +89,7 @@ def _last_words(
     firsts = np.empty(len(starts), np.int64)
     lasts = np.empty(len(starts), np.int64)
     counts = np.zeros(len(places), np.int64)
-    found = 0
+    count = 0
     for document in range(len(places) - 1):
         for sentence in range(places[document], places[document + 1]):
             stop = _before_punctuation(data, starts[sentence], ends[sentence], index, pages)
@@ -97,11 +97,11 @@ def _last_words(
                 continue
             first = _word_start(data, starts[sentence], stop, index, pages)
             if first < stop:
-                firsts[found] = first
-                lasts[found] = stop
-                found += 1
-        counts[document + 1] = found
-    return firsts[:found].copy(), lasts[:found].copy(), counts
+                firsts[count] = first
+                lasts[count] = stop
+                count += 1
+        counts[document + 1] = count
+    return firsts[:count].copy(), lasts[:count].copy(), counts
 
 
 @kernel

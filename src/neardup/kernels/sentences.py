@@ -131,7 +131,7 @@ def _scan(
     is empty (`last == start`), white space moves its start. A terminator before any content ends
     nothing: it stands at the start of the sentence.
     """
-    found = 0
+    count = 0
     start = last = begin
     content = letters = False
     before = np.uint8(NO_SCRIPT)  # the class of the character before `at`
@@ -169,18 +169,18 @@ def _scan(
         if ended:
             if content:
                 if len(starts):
-                    starts[place + found] = start
-                    ends[place + found] = last
-                found += 1
+                    starts[place + count] = start
+                    ends[place + count] = last
+                count += 1
             start = last = at
             content = letters = False
         before = kind
     if content:
         if len(starts):
-            starts[place + found] = start
-            ends[place + found] = last
-        found += 1
-    return found
+            starts[place + count] = start
+            ends[place + count] = last
+        count += 1
+    return count
 
 
 @borrowing_kernel

@@ -94,7 +94,7 @@ def _join(
     seen = np.full(offsets.size - 1, -1, np.int64)  # the last row that a holder was paired with
     left = np.empty(1024, np.int64)
     right = np.empty(1024, np.int64)
-    found = 0
+    pairs = 0
     for row in by_size:
         begin = offsets[row]
         size = offsets[row + 1] - begin
@@ -111,14 +111,14 @@ def _join(
                 if seen[holder] == row:
                     continue
                 seen[holder] = row
-                if found == left.size:
+                if pairs == left.size:
                     left, right = doubled(left), doubled(right)
-                left[found] = min(row, holder)
-                right[found] = max(row, holder)
-                found += 1
+                left[pairs] = min(row, holder)
+                right[pairs] = max(row, holder)
+                pairs += 1
             holders[filled[value]] = row
             filled[value] += 1
-    return left[:found].copy(), right[:found].copy()
+    return left[:pairs].copy(), right[:pairs].copy()
 
 
 @kernel
@@ -149,7 +149,7 @@ def overlap_join(
     records = len(offsets) - 1
     heads, fills, postings = _room_for_postings(members, offsets, max(alpha, beta))
     left, right = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    found = 0
+    pairs = 0
     seen = np.full(records, -1, np.int64)
     for record in range(records):
         begin, end = offsets[record], offsets[record + 1]
@@ -168,17 +168,17 @@ def overlap_join(
                 seen[other] = record
                 least = max(needed, least_common(_size(offsets, other), alpha))
                 if _have_in_common(members, offsets, other, record, least):
-                    if found == len(left):
+                    if pairs == len(left):
                         left, right = doubled(left), doubled(right)
-                    left[found] = other
-                    right[found] = record
-                    found += 1
+                    left[pairs] = other
+                    right[pairs] = record
+                    pairs += 1
         needed = least_common(size, max(alpha, beta))
         for place in range(begin, end - needed + 1):
             member = members[place]
             postings[fills[member]] = record
             fills[member] += 1
-    return left[:found].copy(), right[:found].copy()
+    return left[:pairs].copy(), right[:pairs].copy()
 
 
 @kernel

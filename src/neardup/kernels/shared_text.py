@@ -35,7 +35,7 @@ Weights = NDArray[np.float64]
 # per token, weight per token, and the weight in pairs of one host); and which runs are sample
 # lines.
 COLUMNS = ("shingles", "run_tokens", "run_units", "run_weights", "sister_weights", "samples")
-SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SISTER_WEIGHTS, SAMPLES = range(
+SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAME_HOST_WEIGHTS, SAMPLES = range(
     0, 2 * len(COLUMNS), 2
 )
 
@@ -56,14 +56,14 @@ def shared_weights(
     left_row: Numbers,
     right_batch: Numbers,
     right_row: Numbers,
-    sisters: NDArray[np.bool_],
+    same_host: NDArray[np.bool_],
     size: int,
 ) -> tuple[Weights, Offsets, Offsets]:
     """For both pages of each pair: the weight of the tokens that the other page shares, the number
     of the first sample line that is mostly shared, and of the first that hardly is.
 
-    A shingle starts at each token and spans `size` units. `sisters` marks pairs of one host. Pairs
-    with the same left page usually follow each other; its table is built once for them.
+    A shingle starts at each token and spans `size` units. `same_host` marks pairs of one host.
+    Pairs with the same left page usually follow each other; its table is built once for them.
     """
     pairs = len(left_row)
     shared = np.zeros((pairs, 2))
@@ -99,7 +99,7 @@ def shared_weights(
         for side in range(2):
             at, row = (batch, left_row[pair]) if side == 0 else (other_batch, right_row[pair])
             run_tokens = _words(at, RUN_TOKENS, row)
-            run_weights = _floats(at, SISTER_WEIGHTS if sisters[pair] else RUN_WEIGHTS, row)
+            run_weights = _floats(at, SAME_HOST_WEIGHTS if same_host[pair] else RUN_WEIGHTS, row)
             counts = run_tokens
             if not identical:
                 counts = np.empty(len(run_tokens), np.uint32)

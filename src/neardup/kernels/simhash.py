@@ -127,12 +127,12 @@ def pairs_within(values: Values, distance: int) -> tuple[Numbers, Numbers]:
         raise ValueError(f"distance must be from 0 to {FARTHEST}, not {distance}")
     blocks = best_blocks(values.size, distance)
     each_block = block_masks(blocks)
-    found = [
+    by_table = [
         _pairs_of_table(values, mask, each_block, distance)
         for mask in table_masks(blocks, distance)
     ]
-    left = np.concatenate([pair[0] for pair in found])
-    right = np.concatenate([pair[1] for pair in found])
+    left = np.concatenate([pair[0] for pair in by_table])
+    right = np.concatenate([pair[1] for pair in by_table])
     order = np.lexsort((right, left))
     return left[order], right[order]
 

@@ -24,7 +24,7 @@ GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 def furniture_keys(
     lines: Hashes, documents: Offsets, furniture: NDArray[np.bool_], least: int
 ) -> Hashes:
-    """`BANDS` keys a document from the lines that are furniture; zeros for one with fewer than
+    """`BANDS` keys per document from the lines that are furniture; zeros for one with fewer than
     `least` of them. Repeated lines change nothing.
     """
     keys = np.zeros((len(documents) - 1, BANDS), np.uint64)
@@ -129,12 +129,12 @@ def trace_keys(traces: Hashes, documents: Offsets, hosts: Hashes) -> Hashes:
                 keys[filled] = line_key(hosts[document], trace)
                 filled += 1
         keys[first:filled].sort()
-        found = first
+        distinct = first
         for place in range(first, filled):
-            if place == first or keys[place] != keys[found - 1]:
-                keys[found] = keys[place]
-                found += 1
-        filled = found
+            if place == first or keys[place] != keys[distinct - 1]:
+                keys[distinct] = keys[place]
+                distinct += 1
+        filled = distinct
     return keys[:filled]
 
 
@@ -251,8 +251,8 @@ def _take_counts(
         if key_there[line] == wanted[line]:
             counts[line] = max(counts[line], key_counts[first[line]])
         elif key_there[line] < wanted[line]:  # the keys of a range are in order
-            found = look_up(starts, keys, key_counts, wanted[line])
-            counts[line] = max(counts[line], found)
+            key_count = look_up(starts, keys, key_counts, wanted[line])
+            counts[line] = max(counts[line], key_count)
 
 
 @kernel

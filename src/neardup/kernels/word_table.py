@@ -61,7 +61,7 @@ def close_pairs(
     Enough is a `share` of all distinct words of the two. No table is empty.
     """
     left, right = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
-    found = 0
+    pairs = 0
     for i in range(first, last):
         n = offsets[i + 1] - offsets[i]
         for j in range(i + 1, len(offsets) - 1):
@@ -74,12 +74,12 @@ def close_pairs(
                 words, frequencies, positions, offsets, i, j, most * average * ROUNDING, least
             )
             if (s1 + (s2 + s3)) / average <= most and common / (n + m - common) >= share:
-                if found == len(left):
+                if pairs == len(left):
                     left, right = doubled(left), doubled(right)
-                left[found] = i
-                right[found] = j
-                found += 1
-    return left[:found].copy(), right[:found].copy()
+                left[pairs] = i
+                right[pairs] = j
+                pairs += 1
+    return left[:pairs].copy(), right[:pairs].copy()
 
 
 @kernel

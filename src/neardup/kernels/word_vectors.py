@@ -84,7 +84,7 @@ def pages_with_most_hits(
     Words that more than `frequent` of those pages have do not count (0: all do). The result has a
     row of `most` places per page, and how many of them are filled. `of_rank` is the page of a rank.
     """
-    found = np.zeros((last - first, most), np.int64)
+    nearest = np.zeros((last - first, most), np.int64)
     counts = np.zeros(last - first, np.int64)
     hits = np.zeros(last, np.int32)
     hit = np.empty(last, np.int32)  # pages with hits: each is before `last`, and here once
@@ -112,9 +112,9 @@ def pages_with_most_hits(
             if size < most or value < best[size - 1]:
                 size = _insert(best, size, most, value)
         for where in range(size):
-            found[page - first, where] = of_rank[best[where] & 0xFFFF_FFFF]
+            nearest[page - first, where] = of_rank[best[where] & 0xFFFF_FFFF]
         counts[page - first] = size
-    return found, counts
+    return nearest, counts
 
 
 @kernel

@@ -160,7 +160,7 @@ def _write_lines(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch
     return rows
 
 
-# What a spreadsheet takes for the beginning of a formula, and the sign that says it is none.
+# What a spreadsheet takes for the beginning of a formula, and the sign that marks a cell as text.
 FORMULA = r"^[=+\-@\t\r\n']"
 TEXT_SIGN = "'"
 BOM = b"\xef\xbb\xbf"  # without it Excel does not read UTF-8

@@ -139,7 +139,7 @@ def threshold_option(cls: type[Method]) -> str | None:
 
 
 def _old_view(cls: type[Method], options: dict[str, object]) -> View | None:
-    """The view that an option from before there were views asked for, where the method had it."""
+    """The view chosen by an option that is older than views, if the method had one."""
     if cls.view_option is None or cls.view_option not in options:
         return None
     value = str(options.pop(cls.view_option)).lower()

@@ -95,7 +95,7 @@ def check_page(page: object) -> None:
     """Refuse what is not a page, and say how to make one."""
     if not isinstance(page, RawPage | Page):
         raise UsageError(
-            f"a page is expected, not a {type(page).__name__}: make one with "
+            f"expected a page, not {type(page).__name__}: make one with "
             "neardup.html_page(html, url=...) or neardup.text_page(text, id=...)"
         )
 

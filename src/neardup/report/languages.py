@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from neardup.config import read_toml
-from neardup.errors import unknown
 
 Language = Literal["en", "zh"]
 NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
@@ -23,14 +22,6 @@ CHINESE: dict[str, str] = json.loads((HERE / "zh.json").read_text(encoding="utf-
 WORDS = read_toml(HERE / "en.toml")  # of relations, of verdicts as sentences, of events
 PLACE = re.compile(r"\{(\w+)\}")
 Translate = Callable[..., str]
-
-
-def check_language(name: str) -> Language:
-    """A language by its name; an error for an unknown one."""
-    for each in NAMES:
-        if name == each:
-            return each
-    raise unknown("language", name, list(NAMES))
 
 
 @cache

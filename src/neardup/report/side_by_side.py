@@ -326,7 +326,7 @@ def _counting(page: PageText, other: PageText) -> list[bool]:
 
 
 def _least_weight(page: PageText) -> float:
-    """The weight from which lines count: the lighter ones together are hardly anything. Where a
+    """The weight from which lines count: the lighter ones together weigh next to nothing. Where a
     site repeats an article, a line that it does not repeat may outweigh all of it by far."""
     masses = [weight * len(line) for line, weight in zip(page.lines, page.weights, strict=True)]
     missing = COUNTED * sum(masses)

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.service.logs import LOG, Metrics
 from neardup.service.problems import Problem, busy, problem_response
-from neardup.service.service import ACCESS, demand
+from neardup.service.service import ACCESS, require
 from neardup.service.settings import Settings
 from neardup.service.tokens import SESSION, Access, Tokens
 
@@ -246,7 +246,7 @@ class Bounds:
         settings, is_stranger = self._settings, self._is_stranger(scope)
         if is_stranger:
             if scope["path"].startswith("/v1/"):
-                demand(Access.NONE, Access.READ)
+                require(Access.NONE, Access.READ)
             settings = self._for_strangers()
         body = Body(receive, Headers(scope=scope), settings, self._load)
         self._load.requests += 1

@@ -65,7 +65,7 @@ async def access(request: Request, _: Credentials) -> Access:
     return cast(Access, request.scope[ACCESS])
 
 
-def demand(caller: Access, needed: Access) -> None:
+def require(caller: Access, needed: Access) -> None:
     """Refuse a caller without the access that is needed."""
     if caller >= needed:
         return
@@ -82,7 +82,7 @@ def needs(needed: Access) -> Any:
     """A dependency for routes that require this access."""
 
     async def check(caller: CallerAccess) -> None:
-        demand(caller, needed)
+        require(caller, needed)
 
     return Depends(check)
 

@@ -68,8 +68,8 @@ class Session:
             self._moved.add(name)
         return first
 
-    def _found(self, sql: str, *lists: Sequence[int] | Sequence[str]) -> list[Row]:
-        """The rows of a query about lists of values; none for empty lists."""
+    def _rows_in(self, sql: str, *lists: Sequence[int] | Sequence[str]) -> list[Row]:
+        """The rows of a query with lists of values; none if the lists are empty."""
         return self._db.rows(sql, *map(list, lists)) if all(lists) else NO_ROWS
 
     def _change(self, sql: str, values: Sequence[int]) -> None:
@@ -89,11 +89,11 @@ class Session:
 
     def known(self, ids: Sequence[str]) -> dict[str, PageRow]:
         """The stored pages with these ids, by id."""
-        rows = self._found(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", ids)
+        rows = self._rows_in(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", ids)
         return {row.id: row for row in map(PageRow._make, rows)}
 
     def pages(self, numbers: Sequence[int]) -> dict[int, PageRow]:
-        rows = self._found(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", numbers)
+        rows = self._rows_in(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", numbers)
         return {row.number: row for row in map(PageRow._make, rows)}
 
     def pages_after(self, number: int, most: int) -> list[PageRow]:
@@ -111,7 +111,7 @@ class Session:
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
         """The pages of these clusters, in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
-        return [PageRow._make(row) for row in self._found(sql, clusters)]
+        return [PageRow._make(row) for row in self._rows_in(sql, clusters)]
 
     def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
         """The first page of each cluster, ignoring those in `without`.
@@ -122,7 +122,7 @@ class Session:
         if without:
             first += " AND NOT number IN (?*)"
         sql = f"SELECT cluster, ({first}) FROM clusters WHERE cluster IN (?*) AND size > 0"
-        rows = self._found(sql, *([without] if without else []), clusters)
+        rows = self._rows_in(sql, *([without] if without else []), clusters)
         return {cluster: number for cluster, number in rows if number is not None}
 
     def count_pages(self) -> int:
@@ -130,7 +130,7 @@ class Session:
 
     def seen(self, numbers: Sequence[int]) -> dict[int, int]:
         """When these pages were last added."""
-        return dict(self._found("SELECT number, seen FROM pages WHERE number IN (?*)", numbers))
+        return dict(self._rows_in("SELECT number, seen FROM pages WHERE number IN (?*)", numbers))
 
     def not_seen_since(self, moment: int, most: int) -> list[int]:
         """Some of the pages that were last added before that moment."""
@@ -164,7 +164,7 @@ class Session:
     def content(self, kind: Content, numbers: Sequence[int]) -> dict[int, bytes]:
         """The content of that name of each page that has it."""
         sql = f"SELECT number, content FROM {kind} WHERE number IN (?*)"
-        return dict(self._found(sql, numbers))
+        return dict(self._rows_in(sql, numbers))
 
     def put_content(self, kind: Content, rows: Iterable[tuple[int, bytes]]) -> None:
         """Insert content of pages that have none of that name."""
@@ -187,7 +187,7 @@ class Session:
     def postings(self, keys: Sequence[int]) -> list[Row]:
         """Each of these keys with each page that has it."""
         sql = "SELECT key, number FROM keys WHERE key IN (?*)"
-        return self._found(sql, keys)
+        return self._rows_in(sql, keys)
 
     def put_keys(self, rows: Iterable[tuple[int, int]]) -> None:
         """Insert keys of pages, without repeats; sorted input is faster."""
@@ -204,12 +204,12 @@ class Session:
     def on_sites(self, sites: Sequence[int]) -> list[Row]:
         """Each site with the pages that represent it, newest first."""
         sql = "SELECT site, number FROM sites WHERE site IN (?*) ORDER BY site, number DESC"
-        return self._found(sql, sites)
+        return self._rows_in(sql, sites)
 
     def standing(self, numbers: Sequence[int]) -> set[int]:
         """Which of these pages represent a site."""
         sql = "SELECT DISTINCT number FROM sites WHERE number IN (?*)"
-        return {number for (number,) in self._found(sql, numbers)}
+        return {number for (number,) in self._rows_in(sql, numbers)}
 
     def put_sites(self, rows: Iterable[tuple[int, int]]) -> None:
         """Add pages to those that represent a site."""
@@ -224,7 +224,7 @@ class Session:
     def edges(self, numbers: Sequence[int]) -> list[Edge]:
         """The pairs of these pages."""
         sql = f"SELECT {EDGE} FROM edges WHERE a IN (?*) UNION SELECT {EDGE} FROM edges WHERE b"
-        return [Edge._make(row) for row in self._found(f"{sql} IN (?*)", numbers, numbers)]
+        return [Edge._make(row) for row in self._rows_in(f"{sql} IN (?*)", numbers, numbers)]
 
     def put_edges(self, edges: Sequence[Edge]) -> None:
         self._insert("edges", Edge._fields, edges)
@@ -247,7 +247,7 @@ class Session:
     def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
         """Present or former clusters."""
         sql = f"SELECT {CLUSTER} FROM clusters WHERE cluster IN (?*)"
-        return [ClusterRow._make(row) for row in self._found(sql, clusters)]
+        return [ClusterRow._make(row) for row in self._rows_in(sql, clusters)]
 
     def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
         self._insert("clusters", ClusterRow._fields, rows)
@@ -327,7 +327,7 @@ class Session:
             rows = self._db.rows(f"SELECT {names} FROM feedback ORDER BY at, a, b")
         else:
             sql = f"SELECT {names} FROM feedback WHERE a IN (?*) AND b IN (?*) ORDER BY at, a, b"
-            rows = self._found(sql, ids, ids)
+            rows = self._rows_in(sql, ids, ids)
         return [FeedbackRow(a, b, bool(duplicate), at, note) for a, b, duplicate, at, note in rows]
 
     # Reports

@@ -212,15 +212,15 @@ def _escaped(body: bytes) -> str:
 def _most_plausible(body: bytes, declared: str) -> str:
     """The charset whose decoding looks most like text; declared charsets come first."""
     sample = _sample(body)
-    said = _best(sample, dict.fromkeys(_declared(body, declared), DECLARED_BONUS))
-    if said and said[1] >= CERTAIN + DECLARED_BONUS:
-        return said[0]
+    stated = _best(sample, dict.fromkeys(_declared(body, declared), DECLARED_BONUS))
+    if stated and stated[1] >= CERTAIN + DECLARED_BONUS:
+        return stated[0]
     proposals = dict.fromkeys(USUAL, 0.0)
     proposals |= dict.fromkeys(
         _known(detect_encoding(body, SAMPLE, html5_compatible=False)), DETECTED_BONUS
     )
     best = _best(sample, proposals)
-    return max(filter(None, (said, best)), key=lambda scored: scored[1])[0]
+    return max(filter(None, (stated, best)), key=lambda scored: scored[1])[0]
 
 
 def _best(sample: bytes, proposals: dict[str, float]) -> tuple[str, float] | None:

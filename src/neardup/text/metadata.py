@@ -117,17 +117,17 @@ def language(data: PageBytes, places: Places, script: str) -> str:
 def language_by(script: str, statements: Sequence[str]) -> str:
     """The first of the languages stated that the script does not contradict; else the script's."""
     by_script = language_of_script(script)
-    for said in statements:
-        tag = _language_tag(said)
+    for statement in statements:
+        tag = _language_tag(statement)
         if tag and _may_be_written(tag, script, by_script):
             return tag
     return by_script
 
 
 @lru_cache(maxsize=1024)
-def _language_tag(said: str) -> str:
+def _language_tag(statement: str) -> str:
     """A language tag in the form of BCP 47 (zh-CN, zh-Hant-TW); empty if it is none."""
-    match = _TAG.match(said)
+    match = _TAG.match(statement)
     if not match:
         return ""
     first, *rest = re.split("[-_]", match[0])
@@ -178,8 +178,8 @@ _MARKUP = re.compile(rb"<[^<>]*>|&#?\w+;")
 def published(data: PageBytes, places: Places) -> datetime | None:
     """When the page says it was published."""
     for kind in TIME_KINDS:
-        said = stated(data, places, kind)
-        time = read_time(said) if said else None
+        statement = stated(data, places, kind)
+        time = read_time(statement) if statement else None
         if time:
             return time
     return None
@@ -202,11 +202,11 @@ _MONTH_DAY = re.compile(
 )
 
 
-def read_time(said: str) -> datetime | None:
+def read_time(statement: str) -> datetime | None:
     """A date, with or without a time, in UTC; without a zone it is taken to be UTC already."""
     for reader in (_by_numbers, _by_epoch, _by_mail_rules, _by_month_name):
         try:
-            time = reader(said)
+            time = reader(statement)
         except (ValueError, OverflowError, TypeError, IndexError):
             continue
         if time:
@@ -214,8 +214,8 @@ def read_time(said: str) -> datetime | None:
     return None
 
 
-def _by_numbers(said: str) -> datetime | None:
-    match = _DATE.match(said) or _DIGITS.match(said)
+def _by_numbers(statement: str) -> datetime | None:
+    match = _DATE.match(statement) or _DIGITS.match(statement)
     if not match:
         return None
     *numbers, zone = match.groups()
@@ -224,26 +224,26 @@ def _by_numbers(said: str) -> datetime | None:
     return time.astimezone(UTC)
 
 
-def _zone(said: str | None) -> timezone:
-    if not said or said[0] not in "+-":
+def _zone(zone: str | None) -> timezone:
+    if not zone or zone[0] not in "+-":
         return UTC
-    hours, minutes = int(said[1:3]), int(said[-2:])
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
     offset = timedelta(hours=hours, minutes=minutes)
-    return timezone(-offset if said[0] == "-" else offset)
+    return timezone(-offset if zone[0] == "-" else offset)
 
 
-def _by_epoch(said: str) -> datetime | None:
-    match = _EPOCH.match(said)
+def _by_epoch(statement: str) -> datetime | None:
+    match = _EPOCH.match(statement)
     return datetime.fromtimestamp(int(match[1]), UTC) if match else None
 
 
-def _by_mail_rules(said: str) -> datetime | None:
-    time = parsedate_to_datetime(said)
+def _by_mail_rules(statement: str) -> datetime | None:
+    time = parsedate_to_datetime(statement)
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _by_month_name(said: str) -> datetime | None:
-    day_first, month_first = _DAY_MONTH.match(said), _MONTH_DAY.match(said)
+def _by_month_name(statement: str) -> datetime | None:
+    day_first, month_first = _DAY_MONTH.match(statement), _MONTH_DAY.match(statement)
     if day_first:
         day, name, year = day_first.groups()
     elif month_first:

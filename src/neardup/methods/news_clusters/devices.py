@@ -31,8 +31,8 @@ from neardup.methods.news_clusters.stores import (
     Document,
     DocumentMap,
     FingerprintMap,
-    Found,
     InvertedTable,
+    Match,
     NewsClustersOptions,
     NewsPage,
 )
@@ -53,7 +53,7 @@ class Selector:
         self._documents = documents
         self._options = options
 
-    def select(self, page: NewsPage) -> Found | None:
+    def select(self, page: NewsPage) -> Match | None:
         """The winning cluster, if any has at least X votes."""
         votes: defaultdict[str, list[int]] = defaultdict(list)
         for fingerprint in page.fingerprints:
@@ -64,13 +64,13 @@ class Selector:
         if not elected:
             return None
         best = min(elected, key=lambda name: self._rank(name, votes[name]))
-        return self._found(page, best, votes[best])
+        return self._match(page, best, votes[best])
 
     def _rank(self, cluster: str, weights: list[int]) -> tuple[int, int, int, str]:
         founder = self._documents[cluster]
         return -len(weights), -sum(weights), founder.time, cluster
 
-    def _found(self, page: NewsPage, cluster: str, weights: list[int]) -> Found:
+    def _match(self, page: NewsPage, cluster: str, weights: list[int]) -> Match:
         count, total = len(weights), len(page.fingerprints)
         evidence: dict[str, object] = {
             "why": f"{count} of {total} fingerprints point to the cluster of {cluster}",
@@ -79,7 +79,7 @@ class Selector:
             "fingerprints": total,
             "weight": sum(weights),
         }
-        return Found(cluster, cluster, count / total, evidence)
+        return Match(cluster, cluster, count / total, evidence)
 
 
 def may_vote(binding: Binding, time: int, options: NewsClustersOptions) -> bool:
@@ -120,10 +120,10 @@ class Comparer:
         self._table = table
         self._options = options
 
-    def compare(self, page: NewsPage) -> Found | None:
+    def compare(self, page: NewsPage) -> Match | None:
         """The cluster of the most similar candidate, if its value is above k."""
         best = self.best(page)
-        return self._found(best) if best and best.value > self._options.k else None
+        return self._match(best) if best and best.value > self._options.k else None
 
     def best(self, page: NewsPage) -> Best | None:
         """The most similar candidate."""
@@ -177,7 +177,7 @@ class Comparer:
         rows = range(len(contents))
         return cosines(unpack([page.content]), unpack(contents), [0] * len(contents), list(rows))
 
-    def _found(self, best: Best) -> Found:
+    def _match(self, best: Best) -> Match:
         measure = self._options.comparison
         evidence: dict[str, object] = {
             "why": f"{measure} {best.value:.2f} with {best.match}, above {self._options.k:g}, the "
@@ -186,7 +186,7 @@ class Comparer:
             measure: round(best.value, 4),
             "candidates": best.candidates,
         }
-        return Found(self._documents[best.match].cluster, best.match, best.value, evidence)
+        return Match(self._documents[best.match].cluster, best.match, best.value, evidence)
 
 
 def elect(page: NewsPage) -> str:
@@ -284,7 +284,7 @@ class Newsroom:
         evidence: dict[str, object] = {"why": why, "device": "Voter", "head": head}
         return Placed(None, Relation.DIFFERENT, None, evidence)
 
-    def _relation(self, page: NewsPage, match: Found) -> Relation:
+    def _relation(self, page: NewsPage, match: Match) -> Relation:
         same = self.documents[match.match].digest == page.digest
         return Relation.SAME if same else Relation.NEAR
 

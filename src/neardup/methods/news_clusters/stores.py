@@ -75,7 +75,7 @@ class NewsPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """The cluster a device found, the page that represents it, and why."""
 
     cluster: str

@@ -207,7 +207,7 @@ class OwnText(Method):
         counts = np.diff(piece_tokens[line_pieces])
         dense = text_lines.dense_lines(page.bits.unspaced, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
-        prose = own_text.told_shares(page.menus, page.link_shares, o.link)
+        prose = own_text.prose_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(
             prose, units, page.documents, o.short, o.prose_share, o.outside
         )

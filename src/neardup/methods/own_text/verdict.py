@@ -2,7 +2,7 @@
 
 1. Addresses: where the features of pages are in memory, for kernels that read them there. A row a
    batch, so that the rows of many batches are one table to a kernel.
-2. `measure`: what two pages share. Everything is by columns, a value a pair.
+2. `measure`: what two pages share. Everything is by columns, one value per pair.
 3. `relations`: the verdicts that follow.
 4. `evidence_of`: the reasons, in words and numbers, with lines that are shared or not. A JSON
    object a pair, also built by columns, because there are as many as pairs.
@@ -63,7 +63,7 @@ def _text_bytes(texts: pa.StringArray) -> int:
     return data.address if data is not None else 0
 
 
-RELATIONS = list(Relation)  # a relation is told by its place here
+RELATIONS = list(Relation)  # a relation is written as its place here
 
 Numbers = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ HASHES = 4  # of these columns; the others are weights
 
 @dataclass(frozen=True)
 class Measured:
-    """What the verdicts on some pairs go by."""
+    """What the verdicts on some pairs depend on."""
 
     amount: Numbers  # units of own text of the shorter page
     same_text: NDArray[np.bool_]
@@ -84,7 +84,9 @@ class Measured:
     same_host: NDArray[np.bool_]
     one_title: NDArray[np.bool_]  # on one host, where few other pages have it
     two_titles: NDArray[np.bool_]  # on one host
-    example: NDArray[np.int64]  # a row a pair: of each page the sample line that is mostly shared
+    example: NDArray[
+        np.int64
+    ]  # one row per pair: of each page the sample line that is mostly shared
     difference: NDArray[np.int64]  # and the one that hardly is; below 0 for none
 
 
@@ -94,7 +96,7 @@ def measure(rows: FeatureRows, left: Places, right: Places, options: OwnTextOpti
     (host, title, own_title, _), other_title = own[:HASHES], others[1]
     on_one_host, same_title, same_own_title, same_text = own[:HASHES] == others[:HASHES]
     same_host = on_one_host & (host != 0)
-    # A title that tells two pages of one host to be one page, or two titles.
+    # A title that marks two pages of one host as one page, or two titles.
     one_title = same_host & same_own_title & (own_title != 0)
     two_titles = same_host & ~same_title & (title != 0) & (other_title != 0)
     shared, example, difference = shared_weights(
@@ -156,10 +158,10 @@ def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
         Relation.CONTAINS: (right >= options.contained) & (left < options.contained),
         Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.threshold,
     }
-    said = np.full(left.size, RELATIONS.index(Relation.DIFFERENT), np.int8)
+    verdict = np.full(left.size, RELATIONS.index(Relation.DIFFERENT), np.int8)
     for relation, holds in reversed(rules.items()):  # the first rule that holds has the last word
-        said[holds] = RELATIONS.index(relation)
-    return said
+        verdict[holds] = RELATIONS.index(relation)
+    return verdict
 
 
 SHARES = pa.array([repr(number / 10_000) for number in range(10_001)])
@@ -180,17 +182,19 @@ ROUNDING = 1e-6  # how near to half-way between two numbers rounding is left to 
 
 
 def evidence_of(
-    said: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
+    related: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
 ) -> pa.StringArray:
-    """One line of JSON a pair, its names in order: the same bytes for the same evidence."""
-    if said.size <= FEW:
-        every = range(said.size)
-        return pa.array([evidence_json(_of_one(said, pairs, rows, left, right, n)) for n in every])
-    return evidence_by_columns(said, pairs, rows, left, right)
+    """One line of JSON per pair, its names in order: the same bytes for the same evidence."""
+    if related.size <= FEW:
+        every = range(related.size)
+        return pa.array(
+            [evidence_json(_of_one(related, pairs, rows, left, right, n)) for n in every]
+        )
+    return evidence_by_columns(related, pairs, rows, left, right)
 
 
 def _of_one(
-    said: NDArray[np.int8],
+    related: NDArray[np.int8],
     pairs: Measured,
     rows: FeatureRows,
     left: Places,
@@ -209,7 +213,7 @@ def _of_one(
         "required_similarity": round(float(pairs.required[pair]), 4),
         "right_share": round(float(pairs.right_share[pair]), 4),
         "same_host": bool(pairs.same_host[pair]),
-        "why": _why_of_one(said, pairs, pair),
+        "why": _why_of_one(related, pairs, pair),
     }
     if pairs.one_title[pair] or pairs.two_titles[pair]:
         evidence["same_title"] = bool(pairs.one_title[pair])
@@ -222,8 +226,8 @@ def _of_one(
     return evidence | {name: sample(*line) for name, line in lines.items() if line[1] >= 0}
 
 
-def _why_of_one(said: NDArray[np.int8], pairs: Measured, pair: int) -> str:
-    relation, amount = RELATIONS[said[pair]], float(pairs.amount[pair])
+def _why_of_one(related: NDArray[np.int8], pairs: Measured, pair: int) -> str:
+    relation, amount = RELATIONS[related[pair]], float(pairs.amount[pair])
     if relation is Relation.UNDECIDED:
         return SHELL_REASON if amount < 0 else f"too little own text to tell: {amount:.0f} units"
     if relation is Relation.SAME:
@@ -242,7 +246,7 @@ def _why_of_one(said: NDArray[np.int8], pairs: Measured, pair: int) -> str:
 
 
 def evidence_by_columns(
-    said: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
+    related: NDArray[np.int8], pairs: Measured, rows: FeatureRows, left: Places, right: Places
 ) -> pa.StringArray:
     """The evidence of many pairs."""
     texts = rows.known(text_addresses)
@@ -263,15 +267,15 @@ def evidence_by_columns(
         _chosen(TITLES, pairs),
         _lines("shared", texts, showing, example),
         ',"why":"',
-        _why(said, pairs),
+        _why(related, pairs),
         '"}',
     )
 
 
-def _why(said: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
+def _why(related: NDArray[np.int8], pairs: Measured) -> pa.StringArray:
     """The reason in words, none of which JSON must escape."""
     near, same, undecided = (
-        said == RELATIONS.index(relation)
+        related == RELATIONS.index(relation)
         for relation in (Relation.NEAR, Relation.SAME, Relation.UNDECIDED)
     )
     short = pa.array(pairs.amount < SHORT)

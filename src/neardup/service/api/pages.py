@@ -30,11 +30,11 @@ from neardup.service.service import (
     ACCESS,
     Running,
     Service,
-    demand,
     for_readers,
     for_writers,
     media_type,
     read_json,
+    require,
     service_of,
 )
 from neardup.service.tokens import Access
@@ -101,7 +101,7 @@ async def add(request: Request) -> Response:
     it replaces the earlier version. Once the answer arrives, the page is stored.
     """
     service, query = service_of(request), _query(request)
-    demand(request.scope[ACCESS], Access.READ if query.dry_run else Access.WRITE)
+    require(request.scope[ACCESS], Access.READ if query.dry_run else Access.WRITE)
     kind, charset = media_type(request)
     body, limits = await request.body(), service.settings.limits
     if kind in LINES:
