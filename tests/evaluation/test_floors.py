@@ -3,7 +3,7 @@
 When methods get better, this writes the higher floors (lowering one takes a reason in the file):
 
     neardup synth --pages 1000 --seed 1 --profile 2026-11 --out made/generated
-    neardup evaluate made/generated ../shared/data/{reprints,versions}-{en,zh} \\
+    neardup evaluate made/generated ../shared/data/{reprints,versions,copies}-{en,zh} \\
         --out made/measured --floors tests/evaluation/floors.toml --raise-floors
 """
 
