@@ -96,3 +96,19 @@ def test_the_language_is_chosen(chosen: str | None, accepted: str, expected: str
 def test_values_find_their_places() -> None:
     assert translator("zh")("on {hosts} hosts", hosts=3) == "来自 3 个主机"
     assert translator("en")("Showing {first} to {last}", first=1, last=2) == "Showing 1 to 2"
+
+
+def test_evidence_is_in_the_order_people_read_it_and_cut_examples_say_so() -> None:
+    evidence = {"why": "w", "only_left": "词" * 53, "required_similarity": 0.7, "right_share": 0.9}
+    evidence |= {"left_share": 0.5, "shared": "short"}
+    entries = evidence_entries(evidence, "en")
+    assert list(entries) == [
+        "why",
+        "share of A that is shared",
+        "share of B that is shared",
+        "required similarity",
+        "example of shared text",
+        "example of text only in A",
+    ]
+    assert entries["example of shared text"] == "short"
+    assert entries["example of text only in A"] == "词" * 53 + "…"

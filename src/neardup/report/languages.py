@@ -20,6 +20,8 @@ NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
 HERE = Path(__file__).parent / "translations"
 CHINESE: dict[str, str] = json.loads((HERE / "zh.json").read_text(encoding="utf-8"))
 WORDS = read_toml(HERE / "en.toml")  # of relations, of verdicts as sentences, of events
+EXAMPLES = ("shared", "only_left", "only_right")  # entries of evidence that are text of pages
+EXAMPLE_BYTES = 160  # at which `own-text` cuts them
 PLACE = re.compile(r"\{(\w+)\}")
 Translate = Callable[..., str]
 
@@ -87,5 +89,12 @@ def evidence_entries(evidence: Mapping[str, Any], language: Language) -> dict[st
     order = {name: place for place, name in enumerate(plain_names)}
     entries = {"why": reason(str(evidence.get("why", "")), language)}
     for name in sorted(evidence.keys() - {"why"}, key=lambda each: (order.get(each, 999), each)):
-        entries[translate(plain_names.get(name, name.replace("_", " ")))] = evidence[name]
+        value = evidence[name]
+        shown = f"{value}…" if name in EXAMPLES and _is_cut(value) else value
+        entries[translate(plain_names.get(name, name.replace("_", " ")))] = shown
     return entries
+
+
+def _is_cut(example: object) -> bool:
+    """Whether an example is as long as they get, up to a character that did not fit."""
+    return isinstance(example, str) and len(example.encode("utf-8", "replace")) > EXAMPLE_BYTES - 4
