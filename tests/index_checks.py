@@ -6,9 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from neardup.arrays import decompress
 from neardup.index import Index
-from neardup.index.candidates import keys_of
+from neardup.index.candidates import keys_of, read_features
 from neardup.stores.session import Session
 
 
@@ -26,14 +25,13 @@ def _check(index: Index, session: Session) -> set[str]:
     rows = session.pages_after(0, 10**9)
     numbers = [row.number for row in rows]
     assert len({row.id for row in rows}) == len(rows)
-    features = session.content("features", numbers)
-    assert sorted(features) == numbers
+    assert sorted(session.content("features", numbers)) == numbers
     assert _counted(session, "features") == len(numbers)
     if index.keep_text:
         assert sorted(session.content("texts", numbers)) == numbers
         assert _counted(session, "texts") == len(numbers)
-    batch = decompress(index.method.row_schema, [features[number] for number in numbers])
-    keys = keys_of(index.method, batch, np.array(numbers, np.int64))
+    described, features = read_features(index.method, session, numbers)
+    keys = keys_of(index.method, features, np.array(described, np.int64))
     expected = set(keys.entries())
     stored = set(map(tuple, session.select("SELECT key, number FROM keys")))
     assert stored <= expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-FORMAT = 5  # of what is remembered of a page; goes up when features or hashes change
+FORMAT = 6  # of what is remembered of a page; goes up when features or hashes change
 
 # pages/ -> text/. One row per page, as its reader found it; `model.RawPage` describes the fields.
 RAW = pa.schema(

@@ -282,3 +282,15 @@ def test_sisters_are_not_joined_by_a_third_page(tmp_path: Path) -> None:
     assert relations["a1", "b1"] == "same"
     assert relations["a2", "b1"] == "near"
     assert relations["a1", "a2"] == "overlap"
+
+
+@pytest.mark.parametrize("view", ["whole", "main", "own"])
+def test_what_stores_leave_out_is_made_again_from_the_text(view: str) -> None:
+    method = make_method("own-text", view=view)
+    own = [article(1), article(2, writing="characters"), article(3, 1), []]
+    pages = page_batch(on_site(own, article(9, 2)), host=["h", "h", "h", "h"])
+    features = method.describe(pages, survey_batch(method, pages))
+    stored = features.select(method.stored_schema.names)
+    assert method.with_rebuilt(stored, pages).equals(features)
+    some = pa.array([2, 0])
+    assert method.with_rebuilt(stored.take(some), pages.take(some)).equals(features.take(some))

@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Mask, decompress
+from neardup.arrays import TEXT, FeatureRows, Mask, compress_rows, decompress
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
 from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
 from neardup.methods.identical import identical_in, identity_keys
 from neardup.model import Relation
 from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
+from neardup.schemas import PAGES
 from neardup.stores.schema import Row
 from neardup.stores.session import Session
 
@@ -46,6 +47,30 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+
+
+def read_features(
+    method: Method, session: Session, numbers: Sequence[int]
+) -> tuple[list[int], pa.RecordBatch]:
+    """The pages that have stored features, and these features.
+
+    A store that keeps texts leaves out what can be made of them again.
+    """
+    packed = session.content("features", numbers)
+    stored = list(packed)
+    texts = session.content("texts", stored) if method.rebuilt_columns else {}
+    if not texts:
+        return stored, decompress(method.row_schema, list(packed.values()))
+    features = decompress(method.stored_schema, list(packed.values()))
+    pages = decompress(PAGES, [texts[number] for number in stored])
+    return stored, method.with_rebuilt(features, pages)
+
+
+def pack_features(method: Method, features: pa.RecordBatch, *, with_text: bool) -> list[bytes]:
+    """The features of each page as they are stored, beside its text or without."""
+    if with_text and method.rebuilt_columns:
+        return compress_rows(features.select(method.stored_schema.names), TEXT)
+    return compress_rows(features)
 
 
 class PageFeatures:
@@ -76,9 +101,8 @@ class PageFeatures:
         """The features of pairs of pages, and where those of each page are."""
         row_of = self._row_of
         if missing := sorted({*left, *right} - row_of.keys()):
-            stored = self._session.content("features", missing)
+            stored, more = read_features(self._method, self._session, missing)
             row_of |= {number: row for row, number in enumerate(stored, len(self._all))}
-            more = decompress(self._method.row_schema, list(stored.values()))
             self._all = FeatureRows.of(*self._all.batches, more)
         ours = np.array([row_of[each] for each in left], np.int64)
         theirs = np.array([row_of[each] for each in right], np.int64)

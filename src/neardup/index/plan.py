@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import compress, compress_rows, decompress
+from neardup.arrays import compress, decompress
 from neardup.index.candidates import (
     REJECTED,
     Bounds,
@@ -25,6 +25,8 @@ from neardup.index.candidates import (
     candidates,
     is_exhaustive,
     keys_of,
+    pack_features,
+    read_features,
     relations_in,
 )
 from neardup.index.groups import group_pages
@@ -59,7 +61,6 @@ class Plan:
     stale: list[int]  # the numbers of stored pages whose features change
     pages: pa.RecordBatch  # the new pages
     features: PageFeatures  # of the new pages, then of the stale ones
-    outdated: pa.RecordBatch  # what is stored of the stale ones
     keys: Keys  # of the pages with new features
     sites: Sites
     edges: list[Edge]
@@ -105,7 +106,7 @@ def make_plan(
     batch, stale = _with_stored(session, pages, stale)
     surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, counts)
     features = method.describe(batch, surveyed)
-    features, stale, outdated = _only_changed(method, session, features, stale)
+    features, stale = _only_changed(method, session, features, stale)
     numbers = np.array([*fresh, *stale], np.int64)
     keys = keys_of(method, features, numbers)
     at_hand = PageFeatures(
@@ -118,7 +119,6 @@ def make_plan(
         stale,
         pages,
         at_hand,
-        outdated,
         keys,
         sites,
         [],
@@ -185,23 +185,23 @@ def _with_stored(
 
 def _only_changed(
     method: Method, session: Session, features: pa.RecordBatch, stale: list[int]
-) -> tuple[pa.RecordBatch, list[int], pa.RecordBatch]:
-    """The features of new pages and of the stale ones whose features change, the numbers of these,
-    and what is stored of them. The others, about half, keep their keys and pairs."""
-    stored = session.content("features", stale)
-    before = decompress(method.row_schema, [stored[number] for number in stale])
+) -> tuple[pa.RecordBatch, list[int]]:
+    """The features of new pages and of the stale ones whose features change, and the numbers of
+    these. The others, about half, keep their keys and pairs."""
     if not stale:
-        return features, stale, before
+        return features, stale
+    stored = session.content("features", stale)
+    before = decompress(method.stored_schema, [stored[number] for number in stale])
+    after = features.select(before.schema.names)
     new = features.num_rows - len(stale)
     changed = [
         row
         for row in range(len(stale))
-        if not before.slice(row, 1).equals(features.slice(new + row, 1))
+        if not before.slice(row, 1).equals(after.slice(new + row, 1))
     ]
     if len(changed) < len(stale):
         features = features.take(pa.array([*range(new), *(new + row for row in changed)]))
-        before = before.take(pa.array(changed, pa.int64()))
-    return features, [stale[row] for row in changed], before
+    return features, [stale[row] for row in changed]
 
 
 def _survey(
@@ -387,8 +387,8 @@ def apply_plan(
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
-    _put_content(method, session, plan, texts)
     _put_keys(method, session, plan)
+    _put_content(method, session, plan, texts)
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
     if texts is None:
@@ -409,14 +409,21 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
 
 
 def _put_keys(method: Method, session: Session, plan: Plan) -> None:
-    """Write only the entries of keys that change: each is in another place of the file."""
+    """Write only the entries of keys that change: each is in another place of the file. The stale
+    pages still have their old features."""
     gone: list[tuple[int, int]] = []
     if plan.stale:
         wanted = set(plan.keys.entries())
-        stored = keys_of(method, plan.outdated, np.array(plan.stale, np.int64))
+        stored = _stored_keys(method, session, plan.stale)
         gone = [entry for entry in stored.entries() if entry not in wanted]
     session.drop_keys([*plan.forgotten, *gone])
     session.put_keys(entry for entry in plan.keys.entries() if entry not in plan.present)
+
+
+def _stored_keys(method: Method, session: Session, numbers: Sequence[int]) -> Keys:
+    """The keys of stored pages, computed again from their features."""
+    stored, features = read_features(method, session, numbers)
+    return keys_of(method, features, np.array(stored, np.int64))
 
 
 def _put_content(
@@ -425,7 +432,7 @@ def _put_content(
     plan: Plan,
     texts: Sequence[bytes] | None,
 ) -> None:
-    packed = compress_rows(plan.features.batch)
+    packed = pack_features(method, plan.features.batch, with_text=texts is not None)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
@@ -452,7 +459,5 @@ def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> No
     """Delete all that is stored of pages, except from their clusters, which the caller updates."""
     if not numbers:
         return
-    stored = session.content("features", numbers)
-    features = decompress(method.row_schema, list(stored.values()))
-    session.drop_keys(keys_of(method, features, np.array(list(stored), np.int64)).entries())
+    session.drop_keys(_stored_keys(method, session, numbers).entries())
     session.drop_pages(numbers)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from neardup.arrays import compress, compress_rows
+from neardup.arrays import compress
 from neardup.index import sites
 from neardup.index.answers import Rechecked, now
-from neardup.index.candidates import REJECTED, Bounds, are_near_in_time, keys_of
+from neardup.index.candidates import REJECTED, Bounds, are_near_in_time, keys_of, pack_features
 from neardup.index.components import constraints_of
 from neardup.index.kept import put_kept
 from neardup.index.names import Naming, name_clusters
@@ -70,7 +70,7 @@ def _recheck(
         judged = _within(judged, rows, bounds.window)
     constraints = constraints_of(session.feedback(), {row.id: at for at, row in enumerate(rows)})
     outcome = settle(judged, run, keep=bounds.keep or "first", constraints=constraints)
-    fresh = _write_features(method, session, rows, judged.features)
+    fresh = _write_features(method, session, rows, judged.features, keep_text=keep_text)
     if "corpus" in judged.surveys.counts and keep_text:
         _keep_survey(session, judged.surveys.counts["corpus"], len(rows))
     session.clear_edges()
@@ -135,16 +135,20 @@ def _edges(rows: list[PageRow], judged: Judged) -> list[Edge]:
 
 
 def _write_features(
-    method: Method, session: Session, rows: list[PageRow], features: Features
+    method: Method,
+    session: Session,
+    rows: list[PageRow],
+    features: Features,
+    *,
+    keep_text: bool,
 ) -> list[PageRow]:
     """Write new features and keys; returns the updated rows."""
     session.clear_keys()
     fresh = list(rows)
     for pages, batch in features.each():
         numbers = np.array([rows[page].number for page in pages.tolist()], np.int64)
-        session.replace_content(
-            "features", list(zip(numbers.tolist(), compress_rows(batch), strict=True))
-        )
+        packed = pack_features(method, batch, with_text=keep_text)
+        session.replace_content("features", list(zip(numbers.tolist(), packed, strict=True)))
         session.put_keys(keys_of(method, batch, numbers).entries())
         sisters, decidable = host_groups(method, batch), method.decidable(batch).to_pylist()
         for page, sister, enough in zip(pages.tolist(), sisters, decidable, strict=True):

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from neardup.arrays import decompress
-from neardup.index.candidates import BOUNDS, Bounds, stored_features
+from neardup.index.candidates import BOUNDS, Bounds, read_features, stored_features
 from neardup.index.groups import group_pages
 from neardup.index.kept import choose_pages
 from neardup.index.names import name_clusters
@@ -140,8 +139,9 @@ def rebuild_state(method: Method, session: Session) -> None:
     seen: set[int] = set()
     for start in range(0, len(rows), PAGES_AT_ONCE):
         batch = rows[start : start + PAGES_AT_ONCE]
-        packed = session.content("features", [row.number for row in batch])
-        features = decompress(method.row_schema, [packed[row.number] for row in batch])
+        numbers, features = read_features(method, session, [row.number for row in batch])
+        places = {number: place for place, number in enumerate(numbers)}
+        features = features.take(pa.array([places[row.number] for row in batch]))
         ids = pa.array([row.id for row in batch], pa.string())
         first = _first_seen(features, seen)
         decides.assign(ids.filter(first), features.filter(first), state)

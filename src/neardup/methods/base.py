@@ -110,6 +110,7 @@ class Method(ABC):
     paper_view: ClassVar[View | None] = None  # where it is not the default
     view_option: ClassVar[str | None] = None  # what it had before there were views: own, or main
     page_columns: ClassVar[Sequence[str] | None] = None  # of `schemas.PAGES`, that it reads; all
+    rebuilt_columns: ClassVar[Sequence[str]] = ()  # features that `rebuild` makes of the text
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
 
     def __init__(self, options: Any = None, view: View | None = None) -> None:
@@ -222,6 +223,12 @@ class Method(ABC):
         features = self.features(self.viewed(pages, surveyed), surveyed)
         return self.with_identity(features, identical.identity_columns(pages))
 
+    def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
+        """The `rebuilt_columns` of pages as they were parsed, given their other features: a store
+        that has the texts does without these columns."""
+        del pages, features
+        return []
+
     # What engines call: the steps, and before them the rule that identical pages are the same
 
     @final
@@ -236,6 +243,20 @@ class Method(ABC):
     ) -> pa.RecordBatch:
         """Features with `identical.identity_columns` beside them."""
         return pa.record_batch([*features.columns, *columns], schema=self.row_schema)
+
+    @final
+    @cached_property
+    def stored_schema(self) -> pa.Schema:
+        """`row_schema` without the columns that can be rebuilt."""
+        return pa.schema([f for f in self.row_schema if f.name not in self.rebuilt_columns])
+
+    @final
+    def with_rebuilt(self, stored: pa.RecordBatch, pages: pa.RecordBatch) -> pa.RecordBatch:
+        """What `describe` gave, from what a store keeps of it and the pages."""
+        made = dict(zip(self.rebuilt_columns, self.rebuild(pages, stored), strict=True))
+        names = self.row_schema.names
+        columns = [made[name] if name in made else stored[name] for name in names]
+        return pa.record_batch(columns, schema=self.row_schema)
 
     @final
     def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:

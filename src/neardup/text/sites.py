@@ -167,9 +167,7 @@ class Layout:
 
     @classmethod
     def _of(cls, pages: pa.RecordBatch) -> Layout:
-        data, offsets = string_buffers(pages["text"])
-        data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
-        starts, documents = lines.line_offsets(lines.newline_bits(data), offsets)
+        data, starts, documents = lines_of(pages["text"])
         markup = _of_markup(pages, starts.size - 1)
         hosts, titles = host_keys_of(pages["host"]), title_keys(pages)
         return cls(data, starts, documents, *markup, hosts, titles)
@@ -197,6 +195,13 @@ class Layout:
     @cached_property
     def _masked(self) -> NDArray[np.uint8]:
         return lines.without_digits(self.data)
+
+
+def lines_of(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers, Numbers]:
+    """The bytes of texts, where each line starts in them, and the first line of each text."""
+    data, offsets = string_buffers(texts)
+    data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
+    return data, *lines.line_offsets(lines.newline_bits(data), offsets)
 
 
 @dataclass(frozen=True)

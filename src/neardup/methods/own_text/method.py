@@ -39,6 +39,7 @@ from neardup.kernels import lines as text_lines
 from neardup.kernels import own_shingles, own_text, site
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.minhash import group_hashes, one_permutation
+from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.kernels.titles import titles_in_texts
 from neardup.methods.base import (
     NOTHING_SURVEYED,
@@ -60,7 +61,7 @@ from neardup.methods.own_text.verdict import (
 )
 from neardup.model import Relation
 from neardup.schemas import KEYS, RELATED, VERDICTS
-from neardup.text.sites import Layout, LineCounts, SiteCounts, Survey
+from neardup.text.sites import Layout, LineCounts, SiteCounts, Survey, lines_of
 from neardup.text.views import View, view_lines
 
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
@@ -111,6 +112,7 @@ class OwnText(Method):
     Options = OwnTextOptions
     options: OwnTextOptions
     default_view = View.OWN
+    rebuilt_columns = ("shingles", "sample_texts")
 
     @property
     def joining(self) -> Joining:
@@ -144,6 +146,7 @@ class OwnText(Method):
                 ("sister_mass", pa.float64()),
                 ("amount", pa.float64()),
                 ("shingles", pa.list_(pa.uint32())),
+                ("run_lines", pa.list_(pa.uint32())),
                 ("run_tokens", pa.list_(pa.uint32())),
                 ("run_units", pa.list_(pa.uint8())),
                 ("run_weights", pa.list_(pa.float32())),
@@ -172,6 +175,7 @@ class OwnText(Method):
         runs = np.flatnonzero(kept)
         runs_before = offsets_of(kept > 0.0)  # each line
         run_places = runs_before[page.documents]
+        run_lines = runs - np.repeat(page.documents[:-1], np.diff(run_places))
         unit = np.where(dense[runs], 1, 2)
         mass, amount = own_text.own_masses(kept, units, page.documents)
         amount[shells] = SHELL
@@ -187,6 +191,7 @@ class OwnText(Method):
                 host_mass,
                 amount,
                 list_array(shingles, shingle_places),
+                list_array(run_lines.astype(np.uint32), run_places),
                 list_array(counts[runs].astype(np.uint32), run_places),
                 list_array(unit.astype(np.uint8), run_places),
                 list_array((kept[runs] * unit).astype(np.float32), run_places),
@@ -198,14 +203,28 @@ class OwnText(Method):
             schema=self.feature_schema,
         )
 
+    def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
+        """Shingles are four fifths of the features, and hashes cannot be compressed."""
+        data, starts, documents = lines_of(self.viewed(pages, NOTHING_SURVEYED)["text"])
+        tokens, piece_tokens, line_pieces, dense = _cut(data, starts, text_bits(data))
+        run_lines, run_places = ragged(features["run_lines"])
+        runs = run_lines + np.repeat(documents[:-1], np.diff(run_places))
+        kept = np.zeros(dense.size)
+        kept[runs] = 1.0
+        shingles, places, _ = own_shingles.own_shingles(
+            tokens, piece_tokens[line_pieces], documents, kept, dense, self.options.shingle
+        )
+        samples, sample_places = ragged(features["samples"])
+        first_runs = np.repeat(run_places[:-1], np.diff(sample_places))
+        sample_texts = _first_bytes(data, starts, runs[samples + first_runs])
+        return [list_array(shingles, places), list_array(sample_texts, sample_places)]
+
     def _weigh(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> Weighed:
         """The tokens of pages, and the weight of each line."""
         o = self.options
         page = Layout.of(pages)
-        pieces, line_pieces = text_lines.sentence_offsets(page.bits.ends, page.starts)
-        tokens, piece_tokens = folded_token_hashes(page.data, pieces, page.bits)
+        tokens, piece_tokens, line_pieces, dense = _cut(page.data, page.starts, page.bits)
         counts = np.diff(piece_tokens[line_pieces])
-        dense = text_lines.dense_lines(page.bits.unspaced, page.starts, counts)
         units = counts * np.where(dense, 1, 2)
         prose = own_text.prose_shares(page.menus, page.link_shares, o.link)
         weights = own_text.line_weights(
@@ -334,6 +353,18 @@ class OwnText(Method):
         return pa.record_batch([*related, reasons], schema=VERDICTS)
 
 
+def _cut(
+    data: NDArray[np.uint8], starts: Numbers, bits: TextBits
+) -> tuple[NDArray[np.uint64], Numbers, Numbers, NDArray[np.bool_]]:
+    """The tokens of pages, the first token of each sentence, the first sentence of each line, and
+    which lines are of scripts without spaces."""
+    pieces, line_pieces = text_lines.sentence_offsets(bits.ends, starts)
+    tokens, piece_tokens = folded_token_hashes(data, pieces, bits)
+    counts = np.diff(piece_tokens[line_pieces])
+    dense = text_lines.dense_lines(bits.unspaced, starts, counts)
+    return tokens, piece_tokens, line_pieces, dense
+
+
 def _shells(
     pages: pa.RecordBatch, page: Layout, known: OnSites, levels: NDArray[np.float64]
 ) -> Numbers:
@@ -369,5 +400,9 @@ def _samples(
     chosen, places = own_text.heaviest_lines(masses, page.documents, SAMPLES)
     first_runs = np.repeat(runs_before[page.documents[:-1]], np.diff(places))
     numbers = runs_before[chosen] - first_runs
-    text, ends = text_lines.line_starts(page.data, page.starts, chosen, SAMPLE_BYTES)
-    return numbers.astype(np.uint32), places, string_array(text, ends)
+    return numbers.astype(np.uint32), places, _first_bytes(page.data, page.starts, chosen)
+
+
+def _first_bytes(data: NDArray[np.uint8], starts: Numbers, chosen: Numbers) -> pa.StringArray:
+    """What is shown of some lines."""
+    return string_array(*text_lines.line_starts(data, starts, chosen, SAMPLE_BYTES))
