@@ -57,6 +57,32 @@ def test_sums_of_keys(pairs: list[tuple[int, int]]) -> None:
     assert dict(zip(keys.tolist(), sums.tolist(), strict=True)) == wanted
 
 
+@given(st.lists(hashes | st.integers(0, 3), max_size=60))
+def test_counts_of_keys(keys: list[int]) -> None:
+    found, counts = key_order.counts_of_keys(np.sort(np.array(keys, np.uint64)))
+    assert found.tolist() == sorted({*keys})
+    wanted = plain.sums_of_keys(keys, [1] * len(keys))
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == wanted
+
+
+@given(keyed)
+def test_more_than_once(pairs: list[tuple[int, int]]) -> None:
+    keys, more = key_order.more_than_once(*columns(pairs))
+    found = list(zip(keys.tolist(), more.tolist(), strict=True))
+    assert found == [(key, count - 1) for key, count in pairs if count > 1]
+
+
+@given(keyed)
+def test_add_by_key(pairs: list[tuple[int, int]]) -> None:
+    some = key_order.in_order_of_keys(*columns(pairs))
+    keys, counts = key_order.counts_of_keys(some[0].copy())
+    key_order.add_by_key(keys, counts, *some)
+    more = [(key, 1) for key, _ in pairs]
+    every = [*pairs, *more]
+    wanted = plain.sums_of_keys([key for key, _ in every], [number for _, number in every])
+    assert dict(zip(keys.tolist(), counts.tolist(), strict=True)) == wanted
+
+
 @given(keyed)
 def test_shared_keys(pairs: list[tuple[int, int]]) -> None:
     rows, starts = key_order.shared_keys(*key_order.in_order_of_keys(*columns(pairs)))

@@ -210,6 +210,47 @@ def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
 
 
 @kernel
+def counts_of_keys(keys: Keys) -> tuple[Keys, Numbers]:
+    """The distinct keys and how often each is there; `keys` must be sorted and is overwritten."""
+    counts = np.empty(len(keys), np.int64)
+    found, first = 0, 0
+    for at in range(len(keys)):
+        key = keys[at]
+        if at + 1 == len(keys) or keys[at + 1] != key:
+            keys[found] = key
+            counts[found] = at + 1 - first
+            found += 1
+            first = at + 1
+    return keys[:found], counts[:found]
+
+
+@kernel
+def more_than_once(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
+    """The keys that are counted more than once, and how many times more."""
+    found = 0
+    for count in counts:
+        found += count > 1
+    repeated, more = np.empty(found, np.uint64), np.empty(found, np.int64)
+    found = 0
+    for at in range(len(keys)):
+        if counts[at] > 1:
+            repeated[found] = keys[at]
+            more[found] = counts[at] - 1
+            found += 1
+    return repeated, more
+
+
+@kernel
+def add_by_key(keys: Keys, counts: Numbers, some_keys: Keys, some_counts: Numbers) -> None:
+    """Add to the counts of some keys; all keys are sorted, and each of the some is there."""
+    at = 0
+    for some in range(len(some_keys)):
+        while keys[at] != some_keys[some]:
+            at += 1
+        counts[at] += some_counts[some]
+
+
+@kernel
 def shared_keys(keys: Keys, rows: Numbers) -> tuple[Numbers, Numbers]:
     """`(rows, starts)`: the sorted rows of each key that several rows share, and where the rows of
     each such key start, followed by the end; `keys` must be sorted."""

@@ -227,8 +227,8 @@ def write_pages(
     folder: Path, corpus: Corpus, features: Features, sizes: GroupSizes = GROUP_SIZES
 ) -> None:
     """Write every page of a run with its features."""
-    options = {"use_dictionary": REPEATED, "compression": "zstd"}
     schema = _page_schema(features)
+    options = {"use_dictionary": REPEATED, "compression": _compression(schema, features)}
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
         for start, taken in _features_in_order(features, sizes):
             here = slice(start, start + taken.num_rows)
@@ -238,6 +238,29 @@ def write_pages(
                 "features": pack_lists(taken, features.number_lists).to_struct_array(),
             }
             writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _compression(schema: pa.Schema, features: Features) -> dict[str, str]:
+    """How each column of `remembered.parquet` is compressed. Lists of hashes, which are nearly all
+    of it, do not shrink; trying takes as long as all other work on them."""
+    hashes = {
+        f"features.{name}"
+        for name in features.number_lists
+        if features.schema.field(name).type.value_type in (pa.uint32(), pa.uint64())
+    }
+    columns = (column for field in schema for column in _columns(field.name, field.type))
+    return {column: "none" if column in hashes else "zstd" for column in columns}
+
+
+def _columns(name: str, kind: pa.DataType) -> Iterator[str]:
+    """The columns that Parquet makes of one, by its names for them."""
+    if pa.types.is_struct(kind):
+        for field in kind:
+            yield from _columns(f"{name}.{field.name}", field.type)
+    elif pa.types.is_nested(kind):
+        yield from _columns(f"{name}.list.element", kind.value_type)
+    else:
+        yield name
 
 
 def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
