@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -29,6 +29,8 @@ from neardup.text.sites import Survey, add_counts
 
 MIN_ROWS = 2  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count
+COUNTED_SHARE = 0.04  # of the memory limit: characters of pages whose counts, about as many bytes,
+# stay in memory
 COUNTS_AT_ONCE = 100_000  # at least, that a worker adds up
 PAIRS_AT_ONCE = 16_384
 JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once
@@ -172,8 +174,12 @@ def _count(
     run: Run,
     earlier: Iterable[pa.RecordBatch],
 ) -> Parts:
-    """Counts added up over all pages, sorted by key, in the work directory."""
-    parts = run.parts(name, COUNTS, compressed=False)
+    """Counts added up over all pages, sorted by key: of few pages in memory, where they are made
+    again as quickly as they are read, otherwise in the work directory."""
+    place = run
+    if pc.sum(corpus.pages["length"]).as_py() <= run.memory * COUNTED_SHARE:
+        place = replace(run, work=None)
+    parts = place.parts(name, COUNTS, compressed=False)
     known = list(earlier)
 
     def count_groups(groups: Sequence[list[TextPart]]) -> tuple[pa.RecordBatch, int]:
@@ -192,7 +198,7 @@ def _count(
         parts.fill(together(list(corpus.groups())), count_groups, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in known)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
-        sums = run.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
+        sums = place.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
         sums.fill(ranges, add_range, 1, stage)
     return sums
 
