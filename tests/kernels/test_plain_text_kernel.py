@@ -21,10 +21,10 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 @example(["one  blank", "", " ", "\n\n", "a\n\nb\n", "ends in a control\x7f", "\x80\u0080é"])
 @example(["x" * 70 + "\u3000\u3000" + "y" * 70, "\ufeff"])
 def test_texts_are_written_as_the_scanner_writes_them(texts: list[str]) -> None:
-    contents = [text.encode() for text in texts]
+    contents = [text.encode() for text in [*texts, "after the last block" * 9]]
     offsets = np.cumsum([3, *map(len, contents)]).astype(np.int64)
     data = np.frombuffer(b"..." + b"".join(contents), np.uint8)
-    scanner = Scanner(len(texts), data.size)
+    scanner = Scanner(len(contents), data.size)
     for content in contents:
         scanner.scan(np.frombuffer(content, np.uint8), html=False)
     scan, normal = scanner.result(), normal_texts(data, offsets)

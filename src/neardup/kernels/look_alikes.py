@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from neardup.kernels.characters import MARK, SCRIPT_BITS, SCRIPTS, WORD, class_of
 from neardup.kernels.data import character_classes
 from neardup.kernels.jit import kernel
+from neardup.kernels.text_bits import BLOCK, between_bits
 from neardup.kernels.utf8 import code_point_at, write_code_point
 
 LATIN, CYRILLIC, GREEK = (SCRIPTS.index(name) for name in ("Latin", "Cyrillic", "Greek"))
@@ -119,11 +120,14 @@ def _unmix(
 
 @kernel
 def _may_be_mixed(data: NDArray[np.uint8], at: int, end: int) -> bool:
-    """Whether any letter is Greek or Cyrillic; the compiler makes vector operations of it."""
-    found = False
+    """Whether any letter is Greek or Cyrillic."""
+    found = np.uint64(0)
+    while at + BLOCK <= end:
+        found |= between_bits(data, at, np.uint8(FIRST_LEAD), np.uint8(LAST_LEAD))
+        at += BLOCK
     for place in range(at, end):
-        found |= (data[place] >= FIRST_LEAD) & (data[place] <= LAST_LEAD)
-    return found
+        found |= np.uint64((data[place] >= FIRST_LEAD) & (data[place] <= LAST_LEAD))
+    return bool(found)
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Plain texts of a column as the scanner writes them: one line a block, white space collapsed.
 
 A line end always ends a block, so lines are written one by one. Most of them are as they should be
-and are copied: `_is_normal` tells at several gigabytes a second, because the compiler makes vector
-operations of it. Only the others go through the scanner's writer.
+and are copied: `_is_normal` looks at 64 bytes at a time. Only the others go through the scanner's
+writer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.lines import newline_bits
 from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
@@ -29,7 +30,14 @@ from neardup.kernels.scan_text import (
     end_block,
     write_literal,
 )
-from neardup.kernels.text_bits import Bits, next_set
+from neardup.kernels.text_bits import (
+    BLOCK,
+    Bits,
+    between_bits,
+    count_bits,
+    equal_bits,
+    next_set,
+)
 
 Offsets = NDArray[np.int64]
 
@@ -75,10 +83,9 @@ def _write_texts(
         at, end, start = offsets[row], offsets[row + 1], filled
         while at < end:
             stop = next_set(newlines, at, end)
-            line = data[at:stop]
-            if _is_normal(line):
-                _copy(line, text[filled : filled + len(line)])
-                filled += len(line) + 1
+            if _is_normal(data, at, stop):
+                _copy(data[at:stop], text[filled : filled + stop - at])
+                filled += stop - at + 1
                 text[filled - 1] = NEWLINE
                 blocks += 1
             elif stop > at:
@@ -97,46 +104,85 @@ def _write_texts(
 
 @kernel
 def _characters(text: Bytes) -> int:
-    count = 0
-    for at in range(len(text)):
-        count += text[at] & 0xC0 != 0x80
+    """How many bytes begin a character."""
+    count, at = 0, 0
+    while at + BLOCK <= len(text):
+        count += BLOCK - count_bits(between_bits(text, at, np.uint8(0x80), np.uint8(0xBF)))
+        at += BLOCK
+    for byte in text[at:]:
+        count += byte & 0xC0 != 0x80
     return count
 
 
 @kernel
-def _is_normal(line: Bytes) -> bool:
-    """Whether the scanner would write a line as it is; an empty one it does not write."""
-    last = len(line) - 1
-    if last < 0 or line[0] == BLANK or line[last] <= BLANK or line[last] == 127:
+def _is_normal(data: Bytes, at: int, stop: int) -> bool:
+    """Whether the scanner would write a line as it is; an empty one it does not write.
+
+    The answer may be no for a line that is: for the last of the buffer, after which no block of
+    bytes can be read, and for neighbours of the characters in question.
+    """
+    last = stop - 1
+    if last < at or data[at] == BLANK or data[last] <= BLANK or data[last] == 127:
         return False
-    odd, every = False, np.uint8(0)
-    for at in range(last):
-        first, second = line[at], line[at + 1]
-        every |= first
-        odd |= (first < BLANK) | (first == 127)
-        odd |= (first == BLANK) & (second == BLANK)
-        odd |= (first == 0xC2) & ((second <= 0xA0) | (second == 0xAD))  # U+0080 to U+00A0, U+00AD
-    return not (odd or (every > 127 and _may_have_blank(line)))
+    while at < last:
+        if at + BLOCK + 2 > len(data):
+            return False
+        odd = _odd(data, at)
+        if last - at < BLOCK:
+            odd &= (np.uint64(1) << np.uint64(last - at)) - np.uint64(1)
+        if odd:
+            return False
+        at += BLOCK
+    return True
+
+
+@inlined_kernel
+def _odd(data: Bytes, at: int) -> np.uint64:
+    """Of 64 bytes, those where the scanner changes something: control characters, a blank before
+    another, and wide characters that are white space or invisible."""
+    odd = between_bits(data, at, np.uint8(0), np.uint8(BLANK - 1))
+    odd |= equal_bits(data, at, np.uint8(127))
+    blanks = equal_bits(data, at, np.uint8(BLANK))
+    if blanks:
+        odd |= blanks & equal_bits(data, at + 1, np.uint8(BLANK))
+    if between_bits(data, at, np.uint8(128), np.uint8(255)):
+        odd |= _odd_wide(data, at)
+    return odd  # type: ignore[no-any-return]
 
 
 @kernel
-def _may_have_blank(line: Bytes) -> bool:
-    """Whether there may be a character of three bytes or more that is white space or invisible
+def _odd_wide(data: Bytes, at: int) -> np.uint64:
+    """Of 64 bytes, the first of characters of several bytes that are white space or invisible
     (`scan_text._is_blank`, `_is_invisible`): all of these, and some of their neighbours."""
-    odd = False
-    for at in range(len(line) - 2):
-        first, second, third = line[at], line[at + 1], line[at + 2]
-        general = (third <= 0x8F) | ((third >= 0xA8) & (third <= 0xAF))
-        odd |= (first == 0xE2) & (second == 0x80) & general
-        odd |= (first == 0xE2) & (second == 0x81) & (third >= 0x9F) & (third <= 0xAF)
-        odd |= (first == 0xE3) & (second == 0x80) & (third == 0x80)
-        odd |= (first == 0xE3) & (second == 0x85) & (third == 0xA4)
-        odd |= (first == 0xE1) & ((second == 0x85) | (second == 0x9A))
-        odd |= (first == 0xE1) & ((second == 0x9E) | (second == 0xA0))
-        odd |= (first == 0xEF) & ((second == 0xB8) | (second == 0xBB))
-        odd |= (first == 0xEF) & ((second == 0xBE) | (second == 0xBF))
-        odd |= first == 0xF3
-    return odd
+    odd = equal_bits(data, at, np.uint8(0xF3))
+    first = equal_bits(data, at, np.uint8(0xC2))  # U+0080 to U+00A0, U+00AD
+    if first:
+        second = between_bits(data, at + 1, np.uint8(0), np.uint8(0xA0))
+        odd |= first & (second | equal_bits(data, at + 1, np.uint8(0xAD)))
+    first = equal_bits(data, at, np.uint8(0xE1))
+    if first:
+        second = equal_bits(data, at + 1, np.uint8(0x85)) | equal_bits(data, at + 1, np.uint8(0x9A))
+        second |= equal_bits(data, at + 1, np.uint8(0x9E))
+        odd |= first & (second | equal_bits(data, at + 1, np.uint8(0xA0)))
+    first = equal_bits(data, at, np.uint8(0xE2))
+    if first:
+        third = between_bits(data, at + 2, np.uint8(0), np.uint8(0x8F))
+        third |= between_bits(data, at + 2, np.uint8(0xA8), np.uint8(0xAF))
+        odd |= first & equal_bits(data, at + 1, np.uint8(0x80)) & third
+        third = between_bits(data, at + 2, np.uint8(0x9F), np.uint8(0xAF))
+        odd |= first & equal_bits(data, at + 1, np.uint8(0x81)) & third
+    first = equal_bits(data, at, np.uint8(0xE3))
+    if first:
+        second = equal_bits(data, at + 1, np.uint8(0x80))
+        odd |= first & second & equal_bits(data, at + 2, np.uint8(0x80))
+        second = equal_bits(data, at + 1, np.uint8(0x85))
+        odd |= first & second & equal_bits(data, at + 2, np.uint8(0xA4))
+    first = equal_bits(data, at, np.uint8(0xEF))
+    if first:
+        second = equal_bits(data, at + 1, np.uint8(0xB8)) | equal_bits(data, at + 1, np.uint8(0xBB))
+        second |= between_bits(data, at + 1, np.uint8(0xBE), np.uint8(0xBF))
+        odd |= first & second
+    return odd  # type: ignore[no-any-return]
 
 
 @kernel

@@ -60,7 +60,8 @@ class Survey:
         """A survey of so many pages, from counts (`schemas.COUNTS`) in the order of their keys."""
         keys, numbers = [NO_KEYS], [NO_COUNTS]
         for batch in counts:
-            several, more = key_order.more_than_once(batch["key"].to_numpy(), batch["count"].to_numpy())
+            columns = batch["key"].to_numpy(), batch["count"].to_numpy()
+            several, more = key_order.more_than_once(*columns)
             keys.append(several)
             numbers.append(more + 1)
         return cls(pages, np.concatenate(keys), np.concatenate(numbers))
