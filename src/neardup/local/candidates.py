@@ -44,8 +44,9 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
             return _chosen(method, pairs.each())
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
-        numbers = together(range(len(features.batches)))
         cut = run.work is not None  # in memory all keys are paired at once, in one order
+        every = range(len(features.batches))
+        numbers = together(every) if cut else ([batch] for batch in every)
         keys.fill(numbers, lambda some: (_keys(method, features, some, cut), 0), run.workers, stage)
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
@@ -82,8 +83,8 @@ def _keys(
     for batch in batches:
         keys.append(_numbered(method.row_keys(features.batches[batch]), features.numbers[batch]))
         features.release(batch)
-    together = pa.concat_batches(keys)
-    return in_order_of_keys(together) if in_order else together
+    joined = keys[0] if len(keys) == 1 else pa.concat_batches(keys)
+    return in_order_of_keys(joined) if in_order else joined
 
 
 def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
