@@ -67,5 +67,5 @@ def test_tasks_share_a_store(tmp_path: Path) -> None:
 def test_several_tasks_need_a_store() -> None:
     with pytest.raises(UsageError, match="use tasks=1, or a store"):
         list(NeardupFilter().run([], rank=0, world_size=2))
-    with pytest.raises(UsageError, match="keeps what came first"):
+    with pytest.raises(UsageError, match="keeps the first page"):
         NeardupFilter(store="memory://", keep="newest")
