@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.pages import read, read_range, split
+from archive_bytes import http, packed, record
+from neardup.pages import Limits, read, read_range, split
+from neardup.pages.inputs import find_files
 from neardup.pages.raw import RawBatch
-from neardup.pages.readers import STEP
+from neardup.pages.readers import STEP, count_records, cut_archive
+
+R = range(100)
+REFERS = "WARC-Refers-To: <urn:x:http://a.example/5@2024-05-06T07:08:09Z>\r\n"
 
 LINES = [
     b"\xef\xbb\xbf" + json.dumps({"text": "the first"}).encode(),
@@ -64,6 +72,49 @@ def test_compressed_files_are_one_range(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"\n".join(LINES)))
     assert len(split([str(path)], 1000)) == 1
     assert in_ranges(path, 1000) == records(read([str(path)]))
+
+
+def archive(path: Path, *, damage: bool = False) -> Path:
+    """Pages of all sizes, a revisit, and a page that holds an archive, not compressed."""
+    noise = random.Random(3).randbytes
+    pages = [record(f"http://a.example/{n}", http(noise(n % 7 * 999).hex().encode())) for n in R]
+    pages[40] = record("http://a.example/40", http(packed(*pages[:3]) + noise(70_000), "image/x"))
+    pages.append(record("http://a.example/5", b"", kind="revisit", headers=REFERS))
+    content = packed(*pages[:40]) + gzip.compress(pages[40], 0, mtime=0) + packed(*pages[41:])
+    if damage:
+        content = content[: len(content) // 2] + content[len(content) // 2 + 100 :]
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("target", [1000, 30_000, 100_000])
+def test_archives_in_ranges(tmp_path: Path, target: int) -> None:
+    path = archive(tmp_path / "pages.warc.gz")
+    [file] = find_files([str(path)])
+    parts = cut_archive(file, target)
+    assert len(parts) > 1
+    assert [parts[0].start, parts[-1].end] == [0, path.stat().st_size]
+    counts = [count_records(part, Limits()) for part in parts]
+    if None in counts:  # a range begins inside the archive that is a page
+        assert target == 1000
+        return
+    firsts = accumulate((count or 0 for count in counts[:-1]), initial=0)
+    parts = [replace(part, first=first) for part, first in zip(parts, firsts, strict=True)]
+    found = [each for part in parts for each in records(read_range(part))]
+    # What a revisit repeats comes last; in a range it is not found.
+    *whole, _ = records(read([str(path)]))
+    *others, revisit = found
+    assert sorted(map(str, others)) == sorted(map(str, whole))
+    assert "what it repeats is not in the input" in str(revisit)
+
+
+def test_archives_that_do_not_come_apart(tmp_path: Path) -> None:
+    damaged = archive(tmp_path / "damaged.warc.gz", damage=True)
+    plain = tmp_path / "plain.warc"
+    plain.write_bytes(record("http://a.example/") * 1000)
+    [file, other] = find_files([str(damaged), str(plain)])
+    assert None in [count_records(part, Limits()) for part in cut_archive(file, 30_000)]
+    assert len(cut_archive(other, 1000)) == 1
 
 
 def test_a_file_that_cannot_be_read_is_a_range_that_says_so(tmp_path: Path) -> None:

@@ -263,12 +263,12 @@ def parse_headers(head: bytes) -> dict[str, str]:
     return headers
 
 
-def records(chunks: Chunks, limits: Limits) -> Iterator[Record | Problem]:
-    """Every record of the archive in order, complete or as a problem."""
+def records(chunks: Chunks, limits: Limits, number: int = 0) -> Iterator[Record | Problem]:
+    """Every record of the archive in order, complete or as a problem; numbered from `number`."""
     first = next(chunks, None)
     form: Format = Arc() if first and _ARC_START.match(first.data) else Warc()
     window = Window(_prepend(first, chunks), form.starts, chunks.size)
-    reader = _Records(window, form, limits)
+    reader = _Records(window, form, limits, number)
     broken = 0
     for item in reader:
         yield item
@@ -288,11 +288,11 @@ def _prepend(first: Chunk | None, rest: Iterator[Chunk]) -> Iterator[Chunk]:
 class _Records:
     """Reads the records of one archive."""
 
-    def __init__(self, window: Window, form: Format, limits: Limits) -> None:
+    def __init__(self, window: Window, form: Format, limits: Limits, number: int) -> None:
         self._window = window
         self._form = form
         self._limits = limits
-        self.number = 0
+        self.number = number
 
     def __iter__(self) -> Iterator[Record | Problem]:
         while True:

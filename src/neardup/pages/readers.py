@@ -4,25 +4,35 @@
 several threads: each source is read by one thread at a time, and blocks are parsed by any.
 
 Large files can also be read in ranges (`split_file`, `read_range`), by other processes: plain JSON
-lines by bytes, Parquet by row groups. Other files are one range.
+lines by bytes, Parquet by row groups. Archives can be cut between gzip members (`cut_archive`),
+after which their records have to be counted (`count_records`). Other files are one range.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from threading import Lock
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.formats import FORMATS, Reader, ReadsBlocks, format_of_content, known_endings
 from neardup.pages.inputs import IGNORED, File, place_of, resumes
 from neardup.pages.limits import Limits
-from neardup.pages.streams import Chunk, Chunks, chunks, is_compressed
+from neardup.pages.streams import (
+    CHUNK,
+    GZIP_MEMBER,
+    BrokenError,
+    Chunk,
+    Chunks,
+    Gzip,
+    chunks,
+    is_compressed,
+)
 
 if TYPE_CHECKING:
     from neardup.pages.raw import Block
@@ -36,8 +46,9 @@ SMALL_BYTES, FILES_TOGETHER, BYTES_TOGETHER = 1_000_000, 1024, 32_000_000
 class Range:
     """A file, or a part of one, that can be read by itself, in another process too.
 
-    `start` and `end` are bytes of JSON lines, at the beginning of a line, or row groups of
-    Parquet; `end` is 0 for all the rest. `first` is the number of the first record.
+    `start` and `end` are bytes of JSON lines, at the beginning of a line, bytes of an archive, at
+    the beginning of a gzip member, or row groups of Parquet; `end` is 0 for all the rest. `first`
+    is the number of the first record.
     """
 
     path: str
@@ -112,10 +123,55 @@ def _split_lines(whole: Range, target_bytes: int) -> list[Range]:
     return ranges if len(ranges) > 1 else [whole]
 
 
+def cut_archive(file: File, target_bytes: int) -> list[Range]:
+    """An archive in ranges of about `target_bytes` that look as if they began with a gzip member
+    and a record; `first` is not set. They do if `count_records` can count all of them."""
+    whole = Range(file.path, file.name, file.format or "")
+    if not file.is_local or os.stat(file.path).st_size < 2 * target_bytes:  # noqa: PTH116
+        return [whole]
+    starts = [0]
+    with file.open() as stream:
+        size = stream.seek(0, os.SEEK_END)
+        while (start := _next_member(stream, starts[-1] + target_bytes, size)) < size:
+            starts.append(start)
+    if len(starts) == 1:
+        return [whole]
+    return [replace(whole, start=start, end=end) for start, end in pairwise([*starts, size])]
+
+
+def _next_member(stream: BinaryIO, at: int, size: int) -> int:
+    """Where the next gzip member begins that begins with a record; `size` if there is none."""
+    while at < size:
+        stream.seek(at)
+        data = stream.read(4 * CHUNK)
+        is_last = at + len(data) >= size
+        searched = len(data) if is_last else len(data) - CHUNK  # a member's beginning is looked at
+        for found in GZIP_MEMBER.finditer(data, 0, searched):
+            with suppress(BrokenError):
+                if resumes(Gzip().feed(data[found.start() : found.start() + CHUNK])):
+                    return at + found.start()
+        at = size if is_last else at + searched - 3
+    return size
+
+
+def count_records(part: Range, limits: Limits) -> int | None:
+    """How many records a range of an archive has; None unless it consists of whole gzip members
+    with whole records."""
+    from neardup.pages.archive import Problem, records  # noqa: PLC0415
+
+    count = 0
+    with part.file.open() as stream:
+        for record in records(_members_between(stream, part.start, part.end), limits):
+            if isinstance(record, Problem):
+                return None
+            count += 1
+    return count
+
+
 def read_range(part: Range, limits: Limits) -> Iterator[Block]:
     """The records of a range in blocks, with the numbers they have in the whole file.
 
-    Records that an archive only refers to (revisits) are left to the caller.
+    Of an archive, records that repeat one outside the range (revisits) are skips.
     """
     from neardup.pages.raw import only_skips  # noqa: PLC0415 - pyarrow is heavy
 
@@ -137,6 +193,14 @@ def _read_part(part: Range, file: File, limits: Limits) -> Iterator[Block]:
 
             groups = range(part.start, part.end)
             yield from gathered(read_parquet(file.source, stream, limits, row_groups=groups))
+        elif part.format == "archive":
+            from neardup.pages.raw import gathered  # noqa: PLC0415
+            from neardup.pages.warc import WarcReader  # noqa: PLC0415
+
+            archive = WarcReader(limits)
+            content = _members_between(stream, part.start, part.end)
+            yield from gathered(archive.read(file, content, part.first))
+            yield from gathered(archive.revisits.unresolved())
         else:
             from neardup.pages.jsonl import JsonReader  # noqa: PLC0415
 
@@ -151,6 +215,27 @@ def _bytes_between(stream: BinaryIO, start: int, end: int) -> Iterator[Chunk]:
     while start < end and (data := stream.read(min(STEP, end - start))):
         yield Chunk(data, opens)
         start, opens = start + len(data), False
+
+
+def _members_between(stream: BinaryIO, start: int, end: int) -> Chunks:
+    stream.seek(start)
+    return chunks(cast(BinaryIO, _Section(stream, end - start)), resumes)
+
+
+class _Section:
+    """The next bytes of a file, as a stream of its own."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    def seekable(self) -> bool:
+        return False
 
 
 class Reading:

@@ -154,7 +154,7 @@ def zstd_dictionary(stream: BinaryIO, first: bytes) -> tuple[bytes, Any]:
 
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_MEMBER = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
+GZIP_MEMBER = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 _ZSTD_FRAME = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 
 Resumes = Callable[[bytes], bool]
@@ -199,7 +199,7 @@ def chunks(stream: BinaryIO, resumes: Resumes = never) -> Chunks:
     """The stream's content, decompressed if need be."""
     first = stream.read(CHUNK)
     if first.startswith(_GZIP_MAGIC):
-        return Chunks(_Members(stream, first, Gzip, _GZIP_MEMBER, resumes).chunks())
+        return Chunks(_Members(stream, first, Gzip, GZIP_MEMBER, resumes).chunks())
     if _ZSTD_FRAME.match(first):
         first, dictionary = zstd_dictionary(stream, first)
         frames = _Members(stream, first, lambda: Zstd(dictionary), _ZSTD_FRAME, resumes)
@@ -329,7 +329,7 @@ class _Members:
         An inflater that fails discards the output of its last call; a second pass in small steps
         recovers it.
         """
-        if start < 0 or self._magic is not _GZIP_MEMBER or self._damage:
+        if start < 0 or self._magic is not GZIP_MEMBER or self._damage:
             return
         back = self._stream.tell()
         self._stream.seek(start)

@@ -254,10 +254,11 @@ class WarcReader:
         self.revisits = Revisits()
         self._lock = Lock()
 
-    def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        """The pages of an archive; its revisits are remembered for `finish`."""
+    def read(self, file: File, content: Chunks, first: int = 0) -> Iterator[RawPage | Skip]:
+        """The pages of an archive; its revisits are remembered for `finish`. `first` is the number
+        of the first record."""
         self._archives.append(file)
-        for item in records(content, self._limits):
+        for item in records(content, self._limits, first):
             source = Source(file.source, item.number)
             if isinstance(item, Problem):
                 yield Skip(source, item.reason, item.detail, item.uri[:URL_LENGTH])

@@ -12,9 +12,10 @@ import io
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import reduce
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,7 +30,14 @@ from neardup.pages.fields import TableRow
 from neardup.pages.formats import FORMATS, format_of_name
 from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
 from neardup.pages.raw import Block, gathered
-from neardup.pages.readers import Range, Reading, read_range, split_file
+from neardup.pages.readers import (
+    Range,
+    Reading,
+    count_records,
+    cut_archive,
+    read_range,
+    split_file,
+)
 from neardup.pages.writers import writer_for
 from neardup.spark.columns import spark_schema
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
@@ -40,6 +48,9 @@ from neardup.text.charset import to_utf8
 HADOOP = ("hdfs", "viewfs", "s3a", "s3n", "abfs", "abfss", "wasb", "wasbs", "dbfs", "file")
 RANGE_BYTES = 32_000_000  # of a range of a file that is cut
 CUT_HERE = 256  # files that the driver cuts itself; of more, each is a task
+ARCHIVE_BYTES = 16_000_000  # of a range of an archive
+TASKS_A_CORE = 2  # with fewer, archives are cut
+RECORD_COUNTS = pa.schema([("path", pa.string()), ("start", pa.int64()), ("records", pa.int64())])
 FILES_OF_A_TASK = 128  # files of one page each
 
 
@@ -51,7 +62,9 @@ def parse_inputs(inputs: Sequence[str], limits: Limits, work: Work) -> DataFrame
     parsed = [_fetched(each, limits, work) for each in inputs if is_hadoop(each)]
     files = list(find_files(ours)) if ours else []
     if files:
-        parsed.append(_read_by_tasks(ranges_of(files), limits, work))
+        parsed.append(
+            _read_by_tasks(_with_cut_archives(ranges_of(files), limits, work), limits, work)
+        )
     records = work.keep(reduce(DataFrame.unionByName, parsed), "records")
     archives = [each.path for each in files if each.format == "archive"]
     return with_repeated_pages(records, archives, limits, work) if archives else records
@@ -80,6 +93,47 @@ def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[lis
     step = max(1, -(-len(tasks) // MOST_TASKS))
     starts = range(0, len(tasks), step)
     return [[*chain.from_iterable(tasks[start : start + step])] for start in starts]
+
+
+def _with_cut_archives(
+    tasks: Sequence[Sequence[Range]], limits: Limits, work: Work
+) -> list[list[Range]]:
+    """The tasks, with archives cut between gzip members where there are few tasks for all cores.
+
+    Tasks count the records of each range, since a record has its number in the whole archive. An
+    archive that does not come apart into whole records is read by one task.
+    """
+    cut: dict[str, list[Range]] = {}
+    if len(tasks) < TASKS_A_CORE * work.cores:
+        for part in chain.from_iterable(tasks):
+            if part.format == "archive":
+                with suppress(OSError):  # reading it will say what is wrong
+                    cut[part.path] = cut_archive(part.file, ARCHIVE_BYTES)
+    ranges = [part for parts in cut.values() if len(parts) > 1 for part in parts]
+    counts = _record_counts(ranges, limits, work) if ranges else {}
+    found: list[list[Range]] = []
+    for task in tasks:
+        parts = cut.get(task[0].path, [])
+        numbers = [counts.get((part.path, part.start)) for part in parts]
+        if None in numbers or len(parts) <= 1:
+            found.append([*task])
+            continue
+        firsts = accumulate((number or 0 for number in numbers), initial=0)
+        found += [[replace(part, first=first)] for part, first in zip(parts, firsts, strict=False)]
+    return found
+
+
+def _record_counts(
+    ranges: Sequence[Range], limits: Limits, work: Work
+) -> dict[tuple[str, int], int | None]:
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in ranges_in(batches):
+            row = [part.path], [part.start], [count_records(part, limits)]
+            yield pa.record_batch([*row], schema=RECORD_COUNTS)
+
+    counted = a_task_each([[part] for part in ranges], work)
+    rows = counted.mapInArrow(count, spark_schema(RECORD_COUNTS)).collect()
+    return {(row["path"], row["start"]): row["records"] for row in rows}
 
 
 def _read_by_tasks(tasks: Sequence[Sequence[Range]], limits: Limits, work: Work) -> DataFrame:
