@@ -55,7 +55,7 @@ DEFAULTS: Mapping[str, object] = {
 }
 KINDS = {"workers": int, "partitions": int, "threshold": float}  # others without a default: str
 # Settings that only one engine has.
-ONLY_LOCAL = ("format", "language", "workers")
+ONLY_LOCAL = ("format", "workers")
 ONLY_SPARK = ("master", "partitions")
 
 
@@ -106,8 +106,8 @@ def dedup(
     for name in ONLY_SPARK if local else ONLY_LOCAL:
         if settings.pop(name) != DEFAULTS[name]:
             raise UsageError(f"--{name} needs --engine {'spark' if local else 'local'}")
-    if not local and (dry_run or no_report):
-        raise UsageError("--dry-run and --no-report need --engine local")
+    if dry_run and not local:
+        raise UsageError("--dry-run needs --engine local")
 
     # Before all that is slow to load: what has to be compiled is said in the first second.
     if local:
@@ -135,13 +135,12 @@ def dedup(
         show_needs(inputs, limits, settings, options, room_in, against)
         if dry_run:
             return
-        settings["report"] = not no_report
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
         if settings["memory"] is not None:
             settings["memory"] = parse_size(settings["memory"])
-    settings |= {"write_kept": write_kept, "resume": resume}
+    settings |= {"write_kept": write_kept, "resume": resume, "report": not no_report}
     with shown_progress(lambda: _interrupted(out)) as progress:
         result = run(
             inputs,

@@ -36,6 +36,7 @@ from neardup.report.languages import CHINESE, Language, Translate, counted, tran
 from neardup.report.listing import CANONICAL, RELATIONS, Listing, list_clusters, show_pairs
 from neardup.report.side_by_side import LONGEST_TEXT
 from neardup.report.templates import ASSETS, STYLES, environment, number
+from neardup.rules.summary import count_pages
 
 FILE = "report.html"
 SCRIPTS = [
@@ -56,8 +57,22 @@ def write_report(
     folder: Path, outcome: Outcome, language: Language = "en", room: Room = ROOM
 ) -> None:
     """Write `report.html` into a folder that already has its tables and its summary."""
+    document = report_document(Result(folder).summary, outcome, language, room)
+    (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
+
+
+def report_document(
+    summary: Mapping[str, Any], outcome: Outcome, language: Language = "en", room: Room = ROOM
+) -> str:
+    """The report on a run with this summary. `outcome` may be about a sample of its pages, which
+    the report then says."""
     corpus, judged, t = outcome.corpus, outcome.judged, translator(language)
-    summary = Result(folder).summary
+    counts, in_sample = summary["counts"], summary["counts"]
+    is_sample = len(corpus) < counts["pages"]
+    if is_sample:
+        sizes = corpus.pages["size"].to_numpy()
+        in_sample = count_pages(outcome.labels, outcome.is_kept, sizes, 0, 0)
+        in_sample |= {"pairs": judged.left.size, "rejected": 0}
     hosts = hosts_of(corpus.pages["url"])
     decided = decisions(judged, outcome)
     similarities = similarity_counts(judged, decided)
@@ -66,11 +81,12 @@ def write_report(
     pairs = show_pairs(judged, sample, hosts, _places(listing, outcome), room, language)
     style = _joined(STYLES)
     script = f'"use strict";\n(() => {{\n{_joined(SCRIPTS)}}})();\n'
-    document = (
+    return str(
         environment(language=language)
         .get_template(FILE)
         .render(
             policy=_policy(style, script),
+            sample=len(corpus) if is_sample else 0,
             style=style,
             script=script,
             data=_data(listing, pairs, _words(script, language)),
@@ -78,7 +94,7 @@ def write_report(
             titles=shared_words(outcome, hosts, "title"),
             descriptions=shared_words(outcome, hosts, "description"),
             method=summary["method"],
-            counts=summary["counts"],
+            counts=counts,
             sizes=[_size_bar(each) for each in cluster_sizes(outcome)],
             similarities=[
                 (t(name), similarities[decision].tolist(), decision.name.lower())
@@ -87,10 +103,9 @@ def write_report(
             ],
             spread=spread_over_hosts(corpus, outcome, hosts),
             run=_run_details(summary, t),
-            omitted=_omitted(summary["counts"], listing, pairs, t),
+            omitted=_omitted(in_sample, listing, pairs, t),
         )
     )
-    (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
 
 
 def _places(listing: Listing, outcome: Outcome) -> Rows:

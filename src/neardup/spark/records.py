@@ -26,7 +26,7 @@ from neardup.pages.inputs import place_of, resumes
 from neardup.pages.raw import Block, gathered
 from neardup.pages.streams import chunks
 from neardup.pages.warc import Revisit, WarcReader, own_keys, target_of, wanted_keys
-from neardup.schemas import PAGES
+from neardup.schemas import DESCRIPTION, PAGES
 from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.session import Work
 from neardup.text.parse import parse
@@ -35,11 +35,12 @@ PLACE_BITS = 33  # of a place, for the row within a task, as Spark numbers rows
 CHUNK_BITS = 11  # low bits of a place: at most 2048 pages make a chunk
 CHUNK, CHUNK_BYTES = 1 << CHUNK_BITS, 32_000_000  # about
 
+PARSED = pa.schema([*PAGES, DESCRIPTION])
 # A parsed page, or, with a reason, a skipped record.
 RECORDS = pa.schema(
     [
         pa.field("place", pa.int64()),
-        *carried_schema(PAGES),
+        *carried_schema(PARSED),
         *DERIVED,
         pa.field("reason", pa.string()),
         pa.field("detail", pa.string()),
@@ -62,7 +63,8 @@ def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordB
 
 def page_records(raw: pa.RecordBatch) -> pa.RecordBatch:
     """`RECORDS` of raw pages."""
-    return _page_records(with_derived(parse(raw), raw["time"].is_valid()))
+    parsed = parse(raw, columns=PARSED.names)
+    return _page_records(with_derived(parsed, raw["time"].is_valid()))
 
 
 def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
