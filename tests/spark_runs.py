@@ -69,7 +69,8 @@ def answer(folder: Path | Result) -> dict[str, Any]:
     """What a result says, in an order of its own."""
     result = folder if isinstance(folder, Result) else Result(folder)
     summary = result.summary
-    told = {name: summary[name] for name in ("counts", "skipped_by_reason", "pairs_by_relation")}
+    named = ("counts", "skipped_by_reason", "pairs_by_relation", "shells")
+    told = {name: summary[name] for name in named}
     return {
         "pages": sorted(result.pages(), key=lambda row: row["id"]),
         "pairs": sorted(result.pairs(), key=lambda row: (row["a"], row["b"])),

@@ -30,9 +30,11 @@ RUNS = [
     *(("own-text", number) for number in PARTITIONS),
     *((name, PARTITIONS[at % 3]) for at, name in enumerate(METHODS) if name != "own-text"),
 ]
+KINDS = ["reprints", "versions", "copies"]
 SETS = [
-    *(("own-text", name) for name in ("reprints-en", "reprints-zh", "versions-en", "versions-zh")),
+    *(("own-text", f"{kind}-{language}") for kind in KINDS for language in ("en", "zh")),
     *((name, "versions-zh") for name in METHODS if name != "own-text"),
+    *((name, "copies-zh") for name in ("exact", "minhash", "simhash")),
 ]
 
 

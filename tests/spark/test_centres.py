@@ -18,7 +18,7 @@ from neardup.methods.identical import COLUMNS
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
 from neardup.schemas import KEYS
-from neardup.spark.clusters import centred_labels
+from neardup.spark.clusters import cluster_pages
 from neardup.spark.columns import feature_rows
 from neardup.spark.judging import PairJudge
 from neardup.spark.session import Work
@@ -121,15 +121,28 @@ def test_the_same_clusters(
     rows = pa.record_batch([*places.columns, *distinct.values()], schema=method.row_schema)
     table = pa.Table.from_batches([feature_rows(method, pa.array(numbers), rows)])
     features = spark.createDataFrame(table)
-    edges = spark.createDataFrame(
+    verdicts = spark.createDataFrame(
         [
-            (int(numbers[a]), int(numbers[b]), float(s))
+            (int(numbers[a]), int(numbers[b]), "near", float(s))
             for a, b, s in zip(left, right, similarity, strict=True)
         ],
-        "left long, right long, similarity double",
+        "left long, right long, relation string, similarity double",
+    )
+    pages = spark.createDataFrame(
+        [(number, number, None, None, "", "") for number in numbers.tolist()],
+        "number long, length long, time timestamp, observed boolean, url string, "
+        "canonical_url string",
     )
     judge = PairJudge(method, features, ["near"])
-    rows = centred_labels(judge, edges, work, for_one_task=most).collect()
-    found = {row["number"]: row["label"] for row in rows}
+    found = cluster_pages(judge, pages, verdicts, "first", work, for_one_task=most).collect()
+    labels = {row["number"]: row["label"] for row in found}
     for row, number in enumerate(numbers.tolist()):
-        assert found.get(number, number) == numbers[expected[row]]
+        assert labels.get(number, number) == numbers[expected[row]]
+    of_number = {number: row for row, number in enumerate(numbers.tolist())}
+    for each in found:
+        assert each["kept"] == each["label"]
+        assert each["members"] == sum(label == each["label"] for label in labels.values())
+        pair = (np.array([of_number[each[name]]]) for name in ("number", "kept"))
+        [verdict] = method.judge(FeatureRows.of(places), *pair).to_pylist()
+        told = (None, None) if each["number"] == each["kept"] else [*verdict.values()][:2]
+        assert [each["relation"], each["similarity"]] == [*told]

@@ -51,6 +51,13 @@ def frame(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64], size: int) 
     return spark.createDataFrame(table.to_pandas(), spark_schema(candidates.KEYED)).repartition(3)
 
 
+def packed(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64], size: int) -> DataFrame:
+    """The keys as a run packs them, in three parts and few buckets."""
+    parts = [candidates.packed_keys([(keys[n::3], rows[n::3])], size, 2) for n in range(3)]
+    table = pa.Table.from_batches(parts).to_pandas()
+    return spark.createDataFrame(table, spark_schema(candidates.PACKED_KEYS)).repartition(3)
+
+
 def told(pairs: DataFrame) -> dict[tuple[int, int], int]:
     counted: dict[tuple[int, int], int] = {}
     for row in pairs.collect():
@@ -67,23 +74,22 @@ def expected(rows: Rows, keys: NDArray[np.uint64]) -> dict[tuple[int, int], int]
 
 def test_pairs_of_whole_keys(spark: SparkSession) -> None:
     rows, keys = keys_with_a_hot_one()
-    paged = frame(spark, rows, keys, PAGES)
-    schema = candidates.SHARING
-    pairs = map_groups(paged, ["key"], candidates._pair_groups, schema, order=["number"])
+    paged = packed(spark, rows, keys, PAGES)
+    pairs = map_groups(paged, ["bucket"], candidates._pair_groups, candidates.SHARING)
     assert told(pairs) == expected(rows, keys)
 
 
 @pytest.mark.parametrize("size", [300, 1000])
 def test_pairs_of_keys_cut_by_ranges(spark: SparkSession, work: Work, size: int) -> None:
     rows, keys = keys_with_a_hot_one()
-    pairs = candidates._over_ranges(frame(spark, rows, keys, size), work)
+    pairs = candidates._over_ranges(packed(spark, rows, keys, size), work)
     assert told(pairs) == expected(rows, keys)
 
 
 def test_no_task_gets_more_of_a_key_than_a_range(spark: SparkSession, work: Work) -> None:
     """A key of half of all pages: what it sends over the edges is bounded, too."""
     rows, keys = np.arange(PAGES), np.full(PAGES, 9, np.uint64)
-    candidates._over_ranges(frame(spark, rows, keys, 500), work)
+    candidates._over_ranges(packed(spark, rows, keys, 500), work)
     sent = spark.read.parquet(f"{work.folder}/ranged").where("left is null").count()
     assert sent == 2 * rule.REACH * PAGES // 500
 

@@ -22,7 +22,7 @@ from spark_runs import need_spark
     ("given", "told"),
     [
         (["--engine", "spark", "--workers", "2"], "--workers needs --engine local"),
-        (["--engine", "spark", "--dry-run"], "--dry-run and --no-report need --engine local"),
+        (["--engine", "spark", "--dry-run"], "--dry-run needs --engine local"),
         (["--master", "local[2]"], "--master needs --engine spark"),
         (["--partitions", "3"], "--partitions needs --engine spark"),
         (["--engine", "dask"], "unknown engine 'dask'; there are: local, spark"),

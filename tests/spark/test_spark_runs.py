@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +27,10 @@ from neardup.local.exchange import unpacked_counts
 from neardup.model import RawPage, Source
 from neardup.pages.writers import writer_for
 from neardup.schemas import COUNTS, FORMAT
-from neardup.spark import drop_duplicates, find_duplicates, pipeline, session
+from neardup.spark import drop_duplicates, find_duplicates, pipeline, reading, session
 from neardup.spark.columns import ROW_COUNTS, bounded, packed_counts, whole_groups
 from neardup.spark.pipeline import dedup
+from neardup.spark.sample import sampled_outcome
 from neardup.spark.session import Work
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark
@@ -72,8 +76,12 @@ def write_every_form(folder: Path) -> None:
             writer.write(raw, page)
 
 
-def test_every_form_of_input(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_form_of_input(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_every_form(tmp_path / "in")
+    monkeypatch.setattr(reading, "TASKS_A_CORE", 100)  # so that the archive is cut
+    monkeypatch.setattr(reading, "ARCHIVE_BYTES", 1000)
     here = answer(api.dedup(str(tmp_path / "in"), tmp_path / "local", method="exact"))
     there = answer(dedup(str(tmp_path / "in"), tmp_path / "spark", method="exact"))
     assert there == here
@@ -133,8 +141,12 @@ def test_new_pages_among_those_of_an_earlier_run(spark: SparkSession, tmp_path: 
     [some, *_] = (tmp_path / "spark-1" / "remembered" / "features").glob("*.parquet")
     some.write_bytes(some.read_bytes()[:-50])
     (some.parent / f".{some.name}.crc").unlink()
-    with pytest.raises(InputError, match="spark-1 is damaged or incomplete: make it again"):
-        dedup(second, tmp_path / "broken", against=tmp_path / "spark-1")
+    (tmp_path / "local-1" / "clusters.jsonl").write_bytes(b"{not JSON\n")
+    for name in ("local-1", "spark-1"):
+        broken = os.path.relpath(tmp_path / name)
+        with pytest.raises(InputError, match="-1 is damaged or incomplete: make it again") as told:
+            dedup(second, tmp_path / "broken", against=broken)
+        assert "\n" not in str(told.value)
     assert not list(tmp_path.glob("*broken*"))
 
 
@@ -169,9 +181,9 @@ def test_kept_pages_and_a_run_that_is_resumed(
     written: list[str] = []
     write = Work.write
 
-    def spy(work: Work, rows: DataFrame, path: str, codec: str = "zstd") -> None:
+    def spy(work: Work, rows: DataFrame, path: str, *settings: Any, **named: Any) -> None:
         written.append(path.partition(".out.work/")[2])
-        write(work, rows, path, codec)
+        write(work, rows, path, *settings, **named)
 
     monkeypatch.setattr(Work, "write", spy)
     there = dedup(pages, tmp_path / "out", resume=True, write_kept=tmp_path / "spark.jsonl")
@@ -267,6 +279,12 @@ def test_skewed_pages_and_counts_that_no_task_can_hold(
     assert answer(there) == here
 
 
+def test_files_on_spark_connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    with pytest.raises(UsageError, match="Spark Connect has no Spark context"):
+        dedup("nowhere", tmp_path / "out")
+
+
 def test_bad_requests(spark: SparkSession, tmp_path: Path) -> None:
     pages = str(write_jsonl(tmp_path / "pages.jsonl", [{"id": "empty"}]))
     with pytest.raises(InputError, match=r"1 skipped, the first at .*no-content"):
@@ -280,6 +298,25 @@ def test_bad_requests(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="keep policy"):
         dedup(pages, tmp_path / "out", keep="tallest")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pages.jsonl"]
+
+
+def test_the_report_and_one_over_a_sample(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = str(halves(tmp_path)[1])
+    api.dedup(pages, tmp_path / "local")
+    dedup(pages, tmp_path / "out", report=False)
+    assert not (tmp_path / "out" / "report.html").exists()
+    dedup(pages, tmp_path / "out", force=True)
+    here, there = ((tmp_path / name / "report.html").read_text() for name in ("local", "out"))
+    there = re.sub(" \u00b7 pyspark [0-9.]+", "", there)
+    assert there == here
+    monkeypatch.setattr(pipeline, "sampled_outcome", partial(sampled_outcome, most=20))
+    dedup(pages, tmp_path / "out", force=True)
+    sampled = (tmp_path / "out" / "report.html").read_text()
+    count = re.search(r"a sample of whole clusters: (\d+) of (\d+) pages", sampled)
+    assert count is not None
+    assert 0 < int(count[1]) < int(count[2])
 
 
 def test_too_many_pages_for_all_pairs(spark: SparkSession, tmp_path: Path) -> None:

@@ -130,3 +130,41 @@ def test_a_worker_is_killed_in_the_middle(tmp_path: Path) -> None:
         assert workers[0].poll() is not None
         assert workers[1].poll() is None
     assert answer(out) == here
+
+
+ON_CONNECT = """
+import sys
+from pyspark.sql import SparkSession
+import neardup.spark
+from sample_pages import long_html
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+rows = [(str(n), long_html(["harbour", "railway"][n % 2], edited=n > 3)) for n in range(6)]
+frame = spark.createDataFrame([*rows, ("6", "")], "name string, page string")
+unique = neardup.spark.drop_duplicates(frame, html="page", id="name", work=sys.argv[1])
+print("kept", sorted(row["name"] for row in unique.collect()))
+try:
+    neardup.spark.pipeline.dedup("pages", "out")
+except neardup.UsageError as error:
+    print("refused", error)
+"""
+
+
+def test_data_frames_of_spark_connect(tmp_path: Path) -> None:
+    """Needs the packages of `pyspark[connect]`, which neardup does not."""
+    need_spark()
+    pytest.importorskip("grpc")
+    told = subprocess.run(
+        [sys.executable, "-c", ON_CONNECT, str(tmp_path / "work")],
+        env={
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    ).stdout
+    assert "kept ['0', '1', '6']" in told
+    assert "refused Spark Connect has no Spark context" in told

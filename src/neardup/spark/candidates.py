@@ -1,10 +1,10 @@
 """Candidates: pages that share a key, exactly those that `rules.candidates` names.
 
-Keys are shuffled so that a task has all pages of a key. With a key of very many pages (a theme, a
-banner) one task would do all the work, so beyond `RANGE` pages the rows of a key are cut by ranges
-of page numbers. Within a hot key a page is paired with the next few only, so a range pairs all its
-pages but the last few, and passes on its first and last ones; a second shuffle pairs those across
-ranges.
+Keys are shuffled so that a task has all pages of a key. They are packed, many in a row: a page has
+dozens, and Spark is slow with many rows. With a key of very many pages (a theme, a banner) one task
+would do all the work, so beyond `RANGE` pages the rows of a key are cut by ranges of page numbers.
+Within a hot key a page is paired with the next few only, so a range pairs all its pages but the
+last few, and passes on its first and last ones; a second shuffle pairs those across ranges.
 
 A method with its own search gets the pages of each key, since every pair that it finds shares one.
 A key with very many pages is cut into blocks, and every two blocks are searched together, so no
@@ -14,10 +14,11 @@ are valid results of the search too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
@@ -28,29 +29,49 @@ from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
-from neardup.spark.columns import map_batches, map_groups, new_groups, unsigned_order
+from neardup.spark.columns import (
+    bounded,
+    map_batches,
+    map_groups,
+    new_groups,
+    packed_numbers,
+    row_starts,
+    spark_schema,
+    unsigned_order,
+)
 from neardup.spark.session import Work
 
 RANGE = 1 << 20  # page numbers in a range
+KEYS_AT_ONCE = 1_000_000  # keys that a task collects before it packs them
+ROWS_OF_KEYS = 1024  # packed rows that a step gets at once, or those of one bucket
 KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
+PACKED_KEYS = pa.schema(
+    [
+        ("range", pa.int64()),
+        ("bucket", pa.int32()),
+        ("keys", pa.binary()),
+        ("numbers", pa.binary()),
+    ]
+)
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
 # The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
 RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
 
 Rows = NDArray[np.int64]
+Keys = NDArray[np.uint64]
 
 
 def pairs_by_keys(
     method: Method, features: DataFrame, count: int, work: Work, *, range_size: int = RANGE
 ) -> DataFrame:
     """left and right of every pair that is worth judging, each once."""
-    keys = keys_of(method, features, range_size)
     source = method.candidate_source
     assert isinstance(source, SharedKeys)
     if source.decisive:
-        return _with_first(keys).distinct()
+        return _with_first(keys_of(method, features, range_size)).distinct()
+    keys = packed_keys_of(method, features, range_size, max(8, (count >> 14).bit_length()))
     if count <= range_size:
-        sharing = map_groups(keys, ["key"], _pair_groups, SHARING, order=["number"])
+        sharing = map_groups(keys, ["bucket"], _pair_groups, SHARING, rows_at_once=ROWS_OF_KEYS)
     else:
         sharing = _over_ranges(keys, work)
     added = sharing.groupBy("left", "right").agg(f.sum("shared").alias("shared"))
@@ -71,12 +92,55 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     return map_batches(features.select("number", "features"), keys, KEYED)
 
 
+def packed_keys_of(method: Method, features: DataFrame, range_size: int, bits: int) -> DataFrame:
+    """`PACKED_KEYS`: the keys of every page, many in a row: of one range of page numbers and of one
+    bucket, which is the first `bits` of a key."""
+
+    def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[tuple[Keys, Rows]] = []
+        for batch in batches:
+            rows = method.row_keys(features_of(method, batch["features"]))
+            numbers = batch["number"].to_numpy()[rows["row"].to_numpy()]
+            held.append((rows["key"].to_numpy(), numbers))
+            if sum(each.size for each, _ in held) > KEYS_AT_ONCE:
+                yield from bounded(packed_keys(held, range_size, bits))
+                held = []
+        if held:
+            yield from bounded(packed_keys(held, range_size, bits))
+
+    return features.select("number", "features").mapInArrow(keys, spark_schema(PACKED_KEYS))
+
+
+def packed_keys(held: Sequence[tuple[Keys, Rows]], range_size: int, bits: int) -> pa.RecordBatch:
+    """`PACKED_KEYS` of keys and the numbers of their pages."""
+    keys, numbers = (np.concatenate(each) for each in zip(*held, strict=True))
+    ranges, buckets = numbers // range_size, (keys >> np.uint64(64 - bits)).astype(np.int32)
+    order = np.lexsort((buckets, ranges))
+    ranges, buckets = ranges[order], buckets[order]
+    is_first = (np.diff(ranges, prepend=-1) != 0) | (np.diff(buckets, prepend=-1) != 0)
+    starts = row_starts(is_first)
+    packed = (packed_numbers(each[order], starts) for each in (keys, numbers))
+    return pa.record_batch([ranges[starts], buckets[starts], *packed], schema=PACKED_KEYS)
+
+
+def unpacked_keys(table: pa.Table) -> pa.Table:
+    """`KEYED`, in the order of ranges, keys and numbers."""
+    sizes = pc.binary_length(table["keys"]).to_numpy() // 8
+    ranges = np.repeat(table["range"].to_numpy(), sizes)
+    keys, numbers = (
+        np.frombuffer(b"".join(table[name].to_pylist()), np.int64) for name in ("keys", "numbers")
+    )
+    order = np.lexsort((numbers, keys, ranges))
+    return pa.table([keys[order], ranges[order], numbers[order]], schema=KEYED)
+
+
 def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
     """The features in a column that comes from Spark."""
     return from_spark(pa.RecordBatch.from_struct_array(column), method.row_schema)
 
 
-def _pair_groups(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def _pair_groups(packed: pa.Table) -> Iterator[pa.RecordBatch]:
+    table = unpacked_keys(packed)
     numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
     yield _sharing(*pairs_sharing_keys(numbers, keys))
 
@@ -95,7 +159,8 @@ def _with_first(keys: DataFrame) -> DataFrame:
 
 def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     """As `_pair_groups`, with the rows of a key cut by ranges of page numbers."""
-    ranged = map_groups(keys, ["key", "range"], _within_ranges, RANGED, order=["number"])
+    by = ["range", "bucket"]
+    ranged = map_groups(keys, by, _within_ranges, RANGED, rows_at_once=ROWS_OF_KEYS)
     ranged = work.keep(ranged, "ranged")
     within = ranged.where("left is not null").select(*SHARING.names)
     members = ranged.where("left is null").select("key", "number", "speaks", "hot")
@@ -103,8 +168,9 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     return within.unionByName(across)
 
 
-def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def _within_ranges(packed: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
+    table = unpacked_keys(packed)
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
     new = new_groups(table, ["key", "range"])
     starts = np.flatnonzero(new)

@@ -1,17 +1,19 @@
 """Clusters from verified pairs, the page to keep of each, and the relation of members to it.
 
-This is `rules.clusters.centred_clusters` on many machines. The clusters of a component of verified
-pairs depend on that component alone. So each component goes to one task, many small ones together,
-with the features of its pages if further pairs may have to be judged. A component too large for one
-task is first reduced in rounds, until the rest of it is small. A round removes one cluster: its
-centre is the page with the most verified neighbours; a member is close to the centre, close to the
-nearest page of its host in the cluster, and has no closer neighbour outside.
+The clusters of a component of verified pairs depend on that component alone. So each component goes
+to one task, many small ones together, with the features of its pages if further pairs may have to
+be judged; the task applies the rules of the local engine (`_decided`). A component too large for
+one task is first reduced in rounds, until the rest of it is small. A round removes one cluster, as
+`rules.clusters.centred_clusters` does: its centre is the page with the most verified neighbours; a
+member is close to the centre, close to the nearest page of its host in the cluster, and has no
+closer neighbour outside. What is kept of such a cluster, and of those of an earlier run, is decided
+by tables (`kept_pages`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +24,11 @@ from pyspark.sql import functions as f
 
 from neardup.arrays import FeatureRows, Floats, booleans
 from neardup.methods.base import Joining, Method
+from neardup.model import Relation
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
-from neardup.rules.clusters import APART, Closeness, centred_clusters, mixed_numbers
-from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS
+from neardup.rules.clusters import APART, centred_clusters, mixed_numbers
+from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS, JudgedPairs, choose_kept
 from neardup.spark.candidates import features_of
 from neardup.spark.columns import map_batches, map_groups, renamed, unsigned_order
 from neardup.spark.components import component_labels
@@ -214,138 +217,21 @@ FOR_ONE_TASK = 20_000  # pages of a component
 BYTES_FOR_ONE_TASK = 256_000_000  # of their features
 FEW = 2_000  # pages of a component whose features fit in a task anyhow
 ROWS_AT_ONCE = 20_000
-LABELLED = pa.schema([("number", pa.int64()), ("label", pa.int64())])
+PAGE = ["number", "length", "time", "observed", "url", "canonical_url"]
+MEMBERS = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("label", pa.int64()),
+        ("kept", pa.int64()),
+        ("members", pa.int64()),
+        ("relation", pa.string()),
+        ("similarity", pa.float64()),
+    ]
+)
 Rows = NDArray[np.int64]
-
-
-def centred_labels(
-    judge: PairJudge,
-    edges: DataFrame,
-    work: Work,
-    *,
-    for_one_task: int = FOR_ONE_TASK,
-    bytes_for_one_task: int = BYTES_FOR_ONE_TASK,
-) -> DataFrame:
-    """number and label of the pages in `edges` (left, right, similarity) that are in a cluster."""
-    edges = work.keep(edges.select("left", "right", "similarity"), "edges")
-    taken: list[DataFrame] = []
-    while True:
-        name = f"split-{len(taken)}"
-        components = work.keep(component_labels(edges, work, name), f"{name}-labels")
-        sizes = components.groupBy("label").agg(f.count("*").alias("pages"))
-        labelled = edges.join(components.withColumnRenamed("number", "left"), "left")
-        some = sizes.where(f.col("pages") > min(FEW, for_one_task, bytes_for_one_task))
-        if some.isEmpty():
-            break
-        weights = components.join(some, "label").join(judge.feature_bytes, "number")
-        weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
-        too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > bytes_for_one_task
-        # A cluster of two pages is all that a component of two can be.
-        large = work.keep(
-            weights.where((too_many | too_large) & (f.col("pages") > 2)), f"{name}-large"
-        )
-        if large.isEmpty():
-            break
-        few = labelled.join(large, "label", "left_anti")
-        many = labelled.join(large, "label", "left_semi")
-        cluster = take_one_cluster(judge, many, work, name)
-        taken.append(cluster)
-        left_over = many
-        for side in ("left", "right"):
-            left_over = left_over.join(renamed(cluster, **{side: "number"}), side, "left_anti")
-        rest = few.unionByName(left_over).select("left", "right", "similarity")
-        edges = work.keep(rest, f"{name}-rest")
-    labels = _in_tasks(judge, labelled, components, sizes)
-    for cluster in taken:
-        labels = labels.unionByName(cluster.select("number", "label"))
-    return labels
-
-
-def _in_tasks(
-    judge: PairJudge, edges: DataFrame, components: DataFrame, sizes: DataFrame
-) -> DataFrame:
-    """The clusters of components that are small enough for a task each."""
-    pairs = edges.groupBy("label").agg(f.count("*").alias("pairs"))
-    every_pair = f.col("pages") * (f.col("pages") - 1) / 2
-    open_ones = sizes.join(pairs, "label").withColumn("open", f.col("pairs") < every_pair)
-    members = components.join(open_ones.select("label", "open"), "label")
-    columns = judge.features.select("number", "features", "same_host_group")
-    described = members.join(columns, "number")
-    # Only where a pair is not verified yet may features be needed.
-    needed = f.when(f.col("open"), f.col("features"))
-    pages = described.select("label", "number", "same_host_group", needed.alias("features"))
-    rows = pages.unionByName(edges, allowMissingColumns=True)
-    method, relations = judge.method, judge.relations
-    return map_groups(
-        rows,
-        ["label"],
-        lambda table: [_split(method, relations, table)],
-        LABELLED,
-        order=["number"],
-        rows_at_once=ROWS_AT_ONCE,
-    )
-
-
-def _split(method: Method, relations: Sequence[str], table: pa.Table) -> pa.RecordBatch:
-    """The clusters of some whole components."""
-    pages = table.filter(pc.is_valid(table["number"])).sort_by("number")
-    edges = table.filter(pc.is_null(table["number"]))
-    numbers = pages["number"].to_numpy()
-    left, right = (np.searchsorted(numbers, edges[name].to_numpy()) for name in ("left", "right"))
-    similarity = edges["similarity"].to_numpy()
-    known = _Known(numbers.size, left, right, similarity)
-    closeness = known.or_else(_judged(method, relations, pages))
-    groups = pages["same_host_group"].to_numpy().view(np.uint64)
-    labels = centred_clusters(groups, left, right, similarity, closeness, numbers)
-    return pa.record_batch([numbers, numbers[labels]], schema=LABELLED)
-
-
-class _Known:
-    """Pairs that are verified, by their rows."""
-
-    def __init__(self, count: int, left: Rows, right: Rows, similarity: Floats):
-        pairs = left * count + right
-        order = np.argsort(pairs)
-        self._count = count
-        self._pairs, self._similarity = pairs[order], similarity[order]
-
-    def or_else(self, judge: Closeness) -> Closeness:
-        """The similarity of a verified pair; of any other what `judge` says."""
-
-        def closeness(one: Rows, other: Rows) -> Floats:
-            pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
-            place = np.minimum(np.searchsorted(self._pairs, pairs), self._pairs.size - 1)
-            near = self._similarity[place]
-            open_ = self._pairs[place] != pairs
-            if open_.any():
-                near[open_] = judge(one[open_], other[open_])
-            return near
-
-        return closeness
-
-
-def _judged(method: Method, relations: Sequence[str], pages: pa.Table) -> Closeness:
-    """The method's judgement on pairs of rows."""
-    column = pages["features"].combine_chunks()
-    features = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-
-    def closeness(one: Rows, other: Rows) -> Floats:
-        taken = [features_of(method, features.take(pa.array(rows))) for rows in (one, other)]
-        left = np.arange(one.size)
-        rows = FeatureRows.of(*taken)
-        verdicts = method.relate(rows, left, left + one.size, evidence=False)
-        joins = booleans(pc.is_in(verdicts["relation"], pa.array(relations)))
-        return np.where(joins, verdicts["similarity"].to_numpy(zero_copy_only=False), APART)
-
-    return closeness
-
-
-@dataclass(frozen=True)
-class Clustered:
-    """For each page its cluster (`label`), the page kept for it, and its relation to that page."""
-
-    pages: DataFrame  # number, label, kept
-    to_kept: DataFrame  # number, relation and similarity of every page that is not kept
+Codes = NDArray[np.int8]  # relations by their places in `RELATIONS`
+RELATIONS = [*Relation]
+REVERSED = np.array([RELATIONS.index(each.reverse) for each in RELATIONS], np.int8)
 
 
 def cluster_pages(
@@ -355,32 +241,201 @@ def cluster_pages(
     keep: str,
     work: Work,
     earlier: DataFrame | None = None,
-) -> Clustered:
-    """Join verified pairs, choose what to keep, and judge each member against it.
+    *,
+    for_one_task: int = FOR_ONE_TASK,
+    bytes_for_one_task: int = BYTES_FOR_ONE_TASK,
+) -> DataFrame:
+    """`MEMBERS`: of every page in a cluster of several its cluster (`label`), how many members that
+    has, the page kept, and its relation to that page unless it is the page itself.
 
     `earlier` has number, label and kept of pages that already have a cluster.
     """
     edges = judge.joining(verdicts).select("left", "right", "similarity")
-    known = None
+    by_tables: list[DataFrame] = []  # number and label of pages that no task gathers
     if earlier is not None:
-        known = join_earlier(judge, edges, verdicts, earlier, work)
-        for side in ("left", "right"):
-            edges = edges.join(renamed(known, **{side: "number"}), side, "left_anti")
-    if judge.method.joining is Joining.COMPONENTS:
-        labels = component_labels(work.keep(edges, "edges"), work, "components")
-    else:
-        labels = centred_labels(judge, edges, work)
-    if known is not None:
-        labels = labels.select("number", "label").unionByName(known)
-    alone = f.coalesce("label", "number").alias("label")
-    labelled = pages.join(labels, "number", "left").select(
-        "number", alone, "length", "time", "observed", "url", "canonical_url"
+        by_tables.append(join_earlier(judge, edges, verdicts, earlier, work))
+        edges = work.keep(_without(edges, by_tables[0]), "edges")
+    while True:
+        name = f"components-{len(by_tables)}"
+        components = component_labels(edges, work, name)
+        large = _too_large(judge, components, for_one_task, bytes_for_one_task)
+        if large is None:
+            break
+        many = components.join(work.keep(large, f"{name}-large"), "label", "left_semi")
+        if judge.method.joining is Joining.COMPONENTS:
+            by_tables.append(many.select("number", "label"))
+            components = components.join(many, "number", "left_anti")
+            break
+        labelled = edges.join(renamed(many, left="number", label="label"), "left")
+        by_tables.append(take_one_cluster(judge, labelled, work, name))
+        edges = work.keep(_without(edges, by_tables[-1]), f"{name}-rest")
+    members = _in_tasks(judge, components, pages, verdicts, keep)
+    if by_tables:
+        labels = reduce(DataFrame.unionByName, by_tables)
+        members = members.unionByName(_by_tables(judge, labels, pages, verdicts, keep, work))
+    return work.keep(members, "members")
+
+
+def _without(edges: DataFrame, pages: DataFrame) -> DataFrame:
+    """The pairs of which neither page is among these."""
+    for side in ("left", "right"):
+        edges = edges.join(renamed(pages, **{side: "number"}), side, "left_anti")
+    return edges
+
+
+def _too_large(
+    judge: PairJudge, components: DataFrame, for_one_task: int, bytes_for_one_task: int
+) -> DataFrame | None:
+    """The labels of the components that do not fit in a task; None if there are none."""
+    some = components.where(f.col("pages") > min(FEW, for_one_task, bytes_for_one_task))
+    if some.isEmpty():
+        return None
+    weights = some.join(judge.feature_bytes, "number")
+    weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
+    too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > bytes_for_one_task
+    # A cluster of two pages is all that a component of two can be.
+    large = weights.where((too_many | too_large) & (f.col("pages") > 2)).select("label")
+    return None if large.isEmpty() else large
+
+
+def _in_tasks(
+    judge: PairJudge, components: DataFrame, pages: DataFrame, verdicts: DataFrame, keep: str
+) -> DataFrame:
+    """`MEMBERS` of components that fit in a task each, with all that decides about them."""
+    # Only where a pair is not verified yet may features be needed.
+    is_open = f.col("pairs") < f.col("pages") * (f.col("pages") - 1) / 2
+    found = components.select("number", f.col("label").alias("component"), is_open.alias("open"))
+    about = pages.select(*PAGE).join(found.drop("open"), "number")
+    described = judge.features.select("number", "features", "same_host_group").join(found, "number")
+    described = described.select(
+        "component",
+        "number",
+        "same_host_group",
+        f.when(f.col("open"), f.col("features")).alias("features"),
     )
-    kept = work.keep(kept_pages(keep, work.keep(labelled, "labelled"), verdicts), "kept")
-    members = renamed(kept.where("number != kept"), left="number", right="kept")
-    to_kept = judge.judge_or_recall(members, verdicts)
+    of_left = renamed(found, left="number", component="component")
+    judged = verdicts.select(*BRIEF).join(of_left, "left")
+    rows = described.unionByName(about, allowMissingColumns=True)
+    rows = rows.unionByName(judged, allowMissingColumns=True)
+    method, relations = judge.method, judge.relations
+    return map_groups(
+        rows,
+        ["component"],
+        lambda table: [_decided(method, relations, keep, table)],
+        MEMBERS,
+        rows_at_once=ROWS_AT_ONCE,
+    )
+
+
+def _decided(
+    method: Method, relations: Sequence[str], keep: str, table: pa.Table
+) -> pa.RecordBatch:
+    """`MEMBERS` of some whole components, by the rules of the local engine.
+
+    A row of `table` has the features of a page, or what policies look at, or a verdict.
+    """
+    described = table.filter(pc.is_valid(table["same_host_group"])).sort_by("number")
+    pages = table.filter(pc.is_valid(table["length"])).sort_by("number")
+    judged = table.filter(pc.is_valid(table["left"]))
+    numbers = pages["number"].to_numpy()
+    # A pair may lead to a page of another component.
+    judged = judged.filter(pc.is_in(judged["right"], pages["number"].combine_chunks()))
+    left, right = (np.searchsorted(numbers, judged[name].to_numpy()) for name in ("left", "right"))
+    verdicts = _Verdicts(method, described, left, right, judged)
+    joining = np.array([str(each) in relations for each in RELATIONS])
+
+    def closeness(one: Rows, other: Rows) -> Floats:
+        codes, similarities = verdicts.on(one, other)
+        return np.where(joining[codes], similarities, APART)
+
+    if method.joining is Joining.COMPONENTS:
+        labels = np.searchsorted(numbers, pages["component"].to_numpy())
+    else:
+        groups = described["same_host_group"].to_numpy().view(np.uint64)
+        joins = joining[verdicts.codes]
+        verified = left[joins], right[joins], verdicts.similarities[joins]
+        labels = centred_clusters(groups, *verified, closeness, numbers)
+    kept = choose_kept(keep, pages, labels, JudgedPairs(left, right, verdicts.similarities))
+    members = np.bincount(labels, minlength=labels.size)[labels]
+    dropped = np.flatnonzero(kept != np.arange(kept.size))
+    codes, similarities = verdicts.on(dropped, kept[dropped])
+    row_of = np.full(kept.size, -1)
+    row_of[dropped] = np.arange(dropped.size)
+    related = pa.array(row_of, mask=row_of < 0)
+    names = pa.array([str(each) for each in RELATIONS])
+    columns = [
+        numbers,
+        numbers[labels],
+        numbers[kept],
+        members,
+        names.take(pa.array(codes)).take(related),
+        pa.array(similarities, from_pandas=True).take(related),
+    ]
+    rows = pa.record_batch(columns, schema=MEMBERS)
+    return rows.filter(pa.array(members > 1))
+
+
+class _Verdicts:
+    """Verdicts on pairs of rows: those that are known, and the method's on any others."""
+
+    def __init__(
+        self, method: Method, pages: pa.Table, left: Rows, right: Rows, known: pa.Table
+    ) -> None:
+        names = pa.array([str(each) for each in RELATIONS])
+        self.codes: Codes = pc.index_in(known["relation"], names).to_numpy().astype(np.int8)
+        self.similarities: Floats = known["similarity"].to_numpy()
+        self._method = method
+        self._count = pages.num_rows
+        self._features = pages["features"]
+        pairs = left * self._count + right
+        self._order = np.argsort(pairs)
+        self._pairs = pairs[self._order]
+
+    @cached_property
+    def _rows(self) -> FeatureRows:
+        """The features of the pages that have them here."""
+        there = np.flatnonzero(booleans(self._features.is_valid().combine_chunks()))
+        column = self._features.combine_chunks().take(pa.array(there))
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        features = features_of(self._method, whole)
+        return FeatureRows(features.schema, [features], [there])
+
+    def on(self, one: Rows, other: Rows) -> tuple[Codes, Floats]:
+        """What each `one` is to its `other`: the relation by its code, and the similarity."""
+        pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
+        place = np.searchsorted(self._pairs, pairs)
+        is_known = np.append(self._pairs, -1)[place] == pairs
+        codes, similarities = np.empty(one.size, np.int8), np.empty(one.size)
+        verdict = self._order[place[is_known]]
+        turned = (one > other)[is_known]
+        known = self.codes[verdict]
+        codes[is_known] = np.where(turned, REVERSED[known], known)
+        similarities[is_known] = self.similarities[verdict]
+        if not is_known.all():
+            rest = ~is_known
+            judged = self._method.relate(self._rows, one[rest], other[rest], evidence=False)
+            names = pa.array([str(each) for each in RELATIONS])
+            codes[rest] = pc.index_in(judged["relation"], names).to_numpy()
+            similarities[rest] = judged["similarity"].to_numpy(zero_copy_only=False)
+        return codes, similarities
+
+
+def _by_tables(
+    judge: PairJudge,
+    labels: DataFrame,
+    pages: DataFrame,
+    verdicts: DataFrame,
+    keep: str,
+    work: Work,
+) -> DataFrame:
+    """`MEMBERS` of clusters that may be too large for a task; `labels` has number and label."""
+    labelled = work.keep(pages.select(*PAGE).join(labels, "number"), "labelled")
+    kept = work.keep(kept_pages(keep, labelled, verdicts), "kept")
+    sizes = kept.groupBy("label").agg(f.count("*").alias("members"))
+    dropped = renamed(kept.where("number != kept"), left="number", right="kept")
+    to_kept = judge.judge_or_recall(dropped, verdicts)
     to_kept = renamed(to_kept, number="left", relation="relation", similarity="similarity")
-    return Clustered(kept, work.keep(to_kept, "to-kept"))
+    return kept.join(sizes, "label").join(to_kept, "number", "left").select(*MEMBERS.names)
 
 
 def join_earlier(

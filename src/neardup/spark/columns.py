@@ -156,17 +156,20 @@ def packed_counts(counts: pa.RecordBatch, bits: int) -> pa.RecordBatch:
     """Counts in the order of their keys, bucket by bucket, in rows of at most `ROW_COUNTS`."""
     keys, count = counts["key"].to_numpy(), counts["count"].to_numpy()
     bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
-    is_first = np.diff(bucket, prepend=-1) != 0
+    starts = row_starts(np.diff(bucket, prepend=-1) != 0)
+    packed = (packed_numbers(each, starts) for each in (keys, count))
+    return pa.record_batch([bucket[starts], *packed], schema=PACKED)
+
+
+def row_starts(is_first: Mask) -> Numbers:
+    """Where packed rows start: with the first number of a group, and after `ROW_COUNTS`."""
     firsts = np.flatnonzero(is_first)
-    place = np.arange(keys.size) - firsts[np.cumsum(is_first) - 1] if keys.size else firsts
-    starts = np.flatnonzero(place % ROW_COUNTS == 0)
-    places = np.append(starts, keys.size)
-    return pa.record_batch(
-        [bucket[starts], _bytes(keys, places), _bytes(count, places)], schema=PACKED
-    )
+    place = np.arange(is_first.size) - np.repeat(firsts, np.diff(np.append(firsts, is_first.size)))
+    return np.flatnonzero(place % ROW_COUNTS == 0)
 
 
-def _bytes(numbers: NDArray[np.uint64] | Numbers, places: Numbers) -> pa.BinaryArray:
-    offsets = pa.py_buffer((places * 8).astype(np.int32))
+def packed_numbers(numbers: NDArray[np.uint64] | Numbers, starts: Numbers) -> pa.BinaryArray:
+    """The numbers of each row as bytes."""
+    offsets = pa.py_buffer((np.append(starts, numbers.size) * 8).astype(np.int32))
     data = pa.py_buffer(np.ascontiguousarray(numbers))
-    return pa.Array.from_buffers(pa.binary(), places.size - 1, [None, offsets, data])
+    return pa.Array.from_buffers(pa.binary(), starts.size, [None, offsets, data])

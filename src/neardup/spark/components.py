@@ -16,30 +16,36 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from neardup.arrays import Numbers as Rows
 from neardup.kernels.grouping import connected_components
-from neardup.spark.columns import renamed, spark_schema
+from neardup.spark.columns import bounded, renamed, spark_schema
 from neardup.spark.session import Work
 
 IN_ONE_TASK = 4_000_000  # pairs, of 16 bytes
 EDGES = pa.schema([("left", pa.int64()), ("right", pa.int64())])
+LABELS = pa.schema([(name, pa.int64()) for name in ("number", "label", "pages", "pairs")])
 
 
 def component_labels(
     edges: DataFrame, work: Work, name: str, *, in_one_task: int = IN_ONE_TASK
 ) -> DataFrame:
-    """number and label of every page in a pair: the label is the smallest page it is joined to.
+    """`LABELS`, in the work directory: number and label of every page in a pair, and how many pages
+    and pairs its component has. The label is the smallest page it is joined to.
 
-    `edges` has left < right, and is read more than once.
+    `edges` has left < right, each pair once, and is read more than once.
     """
-    stars = edges.select("left", "right")
-    rounds = 0
-    while stars.count() > in_one_task:
-        if rounds and _are_stars(stars):
-            return _labels(stars)
-        moved = _small_star(_large_star(stars)) if rounds else stars
+    stars = edges = edges.select("left", "right")
+    if stars.count() <= in_one_task:
+        labels = edges.coalesce(1).mapInArrow(_labelled, spark_schema(LABELS))
+        return work.keep(labels, f"{name}-labels")
+    stars = work.keep(_contracted(stars), f"{name}-0")
+    rounds = 1
+    while not _are_stars(stars):
+        moved = _small_star(_large_star(stars))
+        moved = moved.coalesce(1) if stars.count() <= in_one_task else moved
         stars = work.keep(_contracted(moved), f"{name}-{rounds}")
         rounds += 1
-    return _labels(work.keep(_contracted(stars.coalesce(1)), f"{name}-all"))
+    return work.keep(_labels(stars, edges), f"{name}-labels")
 
 
 def _contracted(edges: DataFrame) -> DataFrame:
@@ -60,13 +66,26 @@ def _contract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _stars(held)
 
 
+def _labelled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    pages, rows, _, roots = _joined([*batches])
+    size = np.bincount(roots, minlength=pages.size)[roots]
+    pairs = np.bincount(roots[rows[: rows.size // 2]], minlength=pages.size)[roots]
+    yield from bounded(pa.record_batch([pages, pages[roots], size, pairs], schema=LABELS))
+
+
 def _stars(held: list[pa.RecordBatch]) -> pa.RecordBatch:
-    table = pa.Table.from_batches(held)
+    pages, _, leaves, roots = _joined(held)
+    return pa.record_batch([pages[roots[leaves]], pages[leaves]], schema=EDGES)
+
+
+def _joined(held: list[pa.RecordBatch]) -> tuple[Rows, Rows, Rows, Rows]:
+    """The pages of some pairs, the rows of all left and then all right pages among them, the rows
+    of all but the smallest of each component, and the row of the smallest for each."""
+    table = pa.Table.from_batches(held, EDGES)
     left, right = table["left"].to_numpy(), table["right"].to_numpy()
     pages, rows = np.unique(np.concatenate([left, right]), return_inverse=True)
     roots = connected_components(pages.size, rows[: left.size], rows[left.size :])
-    leaves = np.flatnonzero(roots != np.arange(pages.size))
-    return pa.record_batch([pages[roots[leaves]], pages[leaves]], schema=EDGES)
+    return pages, rows, np.flatnonzero(roots != np.arange(pages.size)), roots
 
 
 def _large_star(edges: DataFrame) -> DataFrame:
@@ -92,7 +111,12 @@ def _are_stars(edges: DataFrame) -> bool:
     return bool(roles.where("count > 1").isEmpty())
 
 
-def _labels(stars: DataFrame) -> DataFrame:
+def _labels(stars: DataFrame, edges: DataFrame) -> DataFrame:
+    """`LABELS`: each page with the centre of its star, and what the component has."""
     leaves = renamed(stars, number="right", label="left")
     centres = renamed(stars, number="left", label="left")
-    return leaves.unionByName(centres.distinct())
+    labels = leaves.unionByName(centres.distinct())
+    pages = labels.groupBy("label").agg(f.count("*").alias("pages"))
+    of_left = edges.join(renamed(labels, left="number", label="label"), "left")
+    pairs = of_left.groupBy("label").agg(f.count("*").alias("pairs"))
+    return labels.join(pages, "label").join(pairs, "label").select(*LABELS.names)

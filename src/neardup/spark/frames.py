@@ -87,7 +87,7 @@ def find_duplicates(
         decided = decide(records, rules, kept)
         if decided.found.dropped is not None:
             raise UsageError("several rows have one id; leave `id` out")
-        about = cluster_rows(decided.found.pages, decided.features, decided.clustered)
+        about = cluster_rows(decided.found.pages, decided.features, decided.members)
         answer = about.withColumnRenamed("id", ROW).withColumnRenamed("kept", "keep")
         answer = kept.keep(answer.select(ROW, *ANSWER), "answer")
     return _with_answer(rows, answer)

@@ -23,15 +23,19 @@ from neardup.methods.base import Joining, Method, assigner, searcher
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
 from neardup.pages import Limits
+from neardup.report import Language
+from neardup.report.document import FILE as REPORT
+from neardup.report.document import report_document
 from neardup.rules.keeping import keep_policy
 from neardup.spark.candidates import pairs_by_keys, searched_pairs
-from neardup.spark.clusters import Clustered, cluster_pages
+from neardup.spark.clusters import cluster_pages
 from neardup.spark.features import BROADCAST_COUNTS, describe
 from neardup.spark.identity import Identified, identify
 from neardup.spark.judging import PairJudge
 from neardup.spark.prior import Earlier, check_earlier, with_known
 from neardup.spark.reading import is_hadoop, parse_inputs
 from neardup.spark.reading import write_kept as write_kept_pages
+from neardup.spark.sample import sampled_outcome
 from neardup.spark.session import (
     Storage,
     Work,
@@ -56,6 +60,8 @@ def dedup(
     against: str | Path | None = None,
     write_kept: str | Path | None = None,
     threshold: float | None = None,
+    language: Language = "en",
+    report: bool = True,
     resume: bool = False,
     force: bool = False,
     limits: Limits | None = None,
@@ -105,9 +111,15 @@ def dedup(
                 records = parse_inputs(inputs, limits, work)
             decided = decide(records, rules, work, earlier)
             with stages("write"):
-                write_tables(decided, work)
+                counts = write_tables(decided, work)
                 settings = settings_of(rules.method, preset, rules.keep, contained)
-                summary = summarise(inputs, settings, decided, work)
+                summary = summarise(inputs, settings, decided, counts, work)
+            if report:
+                with stages("report"):
+                    outcome = sampled_outcome(decided, records, work)
+                    document = report_document(summary, outcome, language)
+                    storage.write_text(f"{work.result}/{REPORT}", document)
+                summary["run"]["seconds"]["report"] = round(stages.done[-1].seconds, 3)
             if kept_file is not None:
                 write_kept_pages(kept_file, inputs, limits, kept_places(decided), work)
             text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
@@ -147,10 +159,11 @@ class Rules:
 class Decided:
     """The decisions about all pages, as tables."""
 
+    method: Method
     found: Identified
     features: DataFrame
     verdicts: DataFrame
-    clustered: Clustered
+    members: DataFrame  # of clusters of several pages
 
 
 def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None = None) -> Decided:
@@ -160,6 +173,7 @@ def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None
         found = identify(records, earlier.pages if earlier else None, work)
         if not found.count:
             raise InputError(_nothing_read(found.skipped))
+    work.prepare_for(found.count)
     old = earlier.clusters(found.pages) if earlier else None
     features = describe(
         method, records, found, work, earlier, broadcast_counts=rules.broadcast_counts
@@ -170,8 +184,8 @@ def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None
     with stages("judge"):
         verdicts = _judge(judge, pairs, found, earlier, old, work)
     with stages("cluster"):
-        clustered = cluster_pages(judge, found.pages, verdicts, rules.keep, work, old)
-    return Decided(found, features, verdicts, clustered)
+        members = cluster_pages(judge, found.pages, verdicts, rules.keep, work, old)
+    return Decided(method, found, features, verdicts, members)
 
 
 def _nothing_read(skipped: DataFrame) -> str:

@@ -38,7 +38,7 @@ from neardup.spark.columns import (
 )
 from neardup.spark.identity import part_sizes, with_numbers
 from neardup.spark.judging import JUDGED
-from neardup.spark.session import Storage, Work
+from neardup.spark.session import Storage, Work, damaged
 
 PAGES = pa.schema([("number", pa.int64()), *(SPILLED.field(name) for name in ("id", *CARRIED))])
 ROWS_AT_ONCE = 4096
@@ -80,8 +80,11 @@ class Earlier:
         schema, batches = tables.get(table, (PACKED, lambda: _local_counts(folder, table)))
 
         def read(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches():
-                yield from bounded(to_spark(batch))
+            try:
+                for batch in batches():
+                    yield from bounded(to_spark(batch))
+            except (pa.ArrowException, OSError, ValueError, KeyError, EOFError):
+                raise InputError(damaged(str(folder))) from None
 
         one_row = self.work.spark.createDataFrame([(0,)], "row long").coalesce(1)
         rows = one_row.mapInArrow(read, spark_schema(carried_schema(schema)))

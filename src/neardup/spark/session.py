@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -42,7 +43,7 @@ OURS = {
 # docs/scale.md has the bounds.
 DURING_A_RUN = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2048",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16384",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(BATCH_BYTES),
     "spark.sql.autoBroadcastJoinThreshold": "4MB",
     "spark.sql.files.maxPartitionBytes": "32MB",
@@ -51,6 +52,11 @@ DURING_A_RUN = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
+# Shuffle partitions of a session that neardup creates: a few for each core until the pages are
+# counted, then one for so many pages; small ones are coalesced.
+PARTITIONS_A_CORE, PAGES_A_PARTITION, MOST_PARTITIONS = 8, 5_000, 100_000
+PARTITIONS = "spark.sql.shuffle.partitions"
+CHOOSES_PARTITIONS = "spark.neardup.partitions"  # set if it is neardup that chooses their number
 # For each Parquet file written: blocks and pages end by their bytes, whatever a row has.
 BOUNDED_FILES = {
     "parquet.block.size": str(BATCH_BYTES),
@@ -82,6 +88,11 @@ def spark_session(
     there = SparkSession.getActiveSession()
     if there is not None and memory is not None:
         raise UsageError("the Spark session runs already: its memory is what it was started with")
+    if is_connect(there) or os.environ.get("SPARK_REMOTE"):
+        raise UsageError(
+            "Spark Connect has no Spark context, which reading and writing files takes: make a "
+            "data frame of the pages and use neardup.spark.find_duplicates"
+        )
     with _explained(against) as log:
         spark = there or _new_session(master, memory, log)
         try:
@@ -120,7 +131,18 @@ def _new_session(master: str | None, memory: int | None, log: Path) -> SparkSess
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _errors_to(log):
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
+    if PARTITIONS not in _users_settings():
+        spark.conf.set(PARTITIONS, PARTITIONS_A_CORE * spark.sparkContext.defaultParallelism)
+        spark.conf.set(CHOOSES_PARTITIONS, "true")
+    Thread(target=_start_workers, args=(spark,), daemon=True).start()
+    return spark
+
+
+def _start_workers(spark: SparkSession) -> None:
+    """Let the Python workers load while Java prepares the first step."""
+    with suppress(Py4JError, OSError):
+        spark.sparkContext.parallelize([0], 1).foreach(lambda _: None)
 
 
 def fitting_heap(master: str) -> int:
@@ -205,20 +227,28 @@ CAUSES = {
 
 
 def is_damaged(against: str, message: str) -> bool:
-    """Whether Spark says that it cannot read the earlier result."""
-    return bool(against) and f"{against.rstrip('/')}/" in message
+    """Whether Spark, or one of our readers, says that it cannot read the earlier result."""
+    if not against:
+        return False
+    has_scheme = ":" in against.partition("/")[0]
+    folder = against if has_scheme else os.path.abspath(against)  # noqa: PTH100 - links stay
+    return folder.rstrip("/") in message or damaged(against) in message
+
+
+def damaged(against: str) -> str:
+    """What to do about an earlier result that cannot be read."""
+    what = f"the earlier result {against} is damaged or incomplete"
+    return f"{what}: make it again, or run without --against"
 
 
 def explain(message: str, log: str, against: str = "") -> NeardupError:
     """What went wrong and what to do about it, in one line."""
-    if is_damaged(against, message):
-        return InputError(
-            f"the earlier result {against} is damaged or incomplete: make it again, or run without "
-            "--against"
-        )
-    raised = re.findall(r"^neardup\.errors\.\w+: (.+)$", message, re.M)
+    raised = re.findall(r"^neardup\.errors\.(\w+): (.+)$", message, re.M)
     if raised:
-        return SparkError(raised[-1])
+        name, line = raised[-1]
+        return InputError(line) if name == InputError.__name__ else SparkError(line)
+    if is_damaged(against, message):
+        return InputError(damaged(against))
     for pattern, advice in CAUSES.items():
         if re.search(pattern, message) or re.search(pattern, log):
             return SparkError(advice)
@@ -249,7 +279,8 @@ def _exactly(partitions: int | None) -> dict[str, str]:
     if partitions is None:
         return {}
     return {
-        "spark.sql.shuffle.partitions": str(partitions),
+        PARTITIONS: str(partitions),
+        CHOOSES_PARTITIONS: "false",
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
     }
 
@@ -350,17 +381,29 @@ class Work:
         """
         path = f"{self.folder}/{name}"
         if self.storage is None or not self.storage.exists(f"{path}/_SUCCESS"):
-            self.write(rows, path, codec)
+            self.write(rows, path, codec, dictionaries=False)
         self.finished.append(name)
         return self.spark.read.schema(rows.schema).parquet(path)
 
-    def write(self, rows: DataFrame, path: str, codec: str = "zstd") -> None:
-        """Write rows as Parquet files whose blocks are small."""
+    def prepare_for(self, pages: int) -> None:
+        """Set the number of shuffle partitions by the number of pages, unless somebody else has."""
+        if self.spark.conf.get(CHOOSES_PARTITIONS, "false") == "true":
+            wanted = min(max(pages // PAGES_A_PARTITION, 2 * self.cores), MOST_PARTITIONS)
+            self.spark.conf.set(PARTITIONS, wanted)
+
+    def write(
+        self, rows: DataFrame, path: str, codec: str = "zstd", *, dictionaries: bool = True
+    ) -> None:
+        """Write rows as Parquet files whose blocks are small.
+
+        Dictionaries save space; for texts and features they are made and thrown away.
+        """
         options = {"compression": codec, **BOUNDED_FILES}
+        options["parquet.enable.dictionary"] = str(dictionaries).lower()
         rows.write.mode("overwrite").options(**options).parquet(path)
 
 
-def is_connect(spark: SparkSession) -> bool:
+def is_connect(spark: SparkSession | None) -> bool:
     """Whether a session is one of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 

@@ -2,43 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as f
 
 from neardup.local import result
-from neardup.model import Relation
+from neardup.local.outcome import SHELL_HOSTS
+from neardup.methods.base import Method
+from neardup.model import Relation, SkipReason
+from neardup.pages.urls import host
 from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
-from neardup.spark.clusters import Clustered
-from neardup.spark.columns import renamed
+from neardup.spark.candidates import features_of
+from neardup.spark.columns import map_batches, renamed
 from neardup.spark.session import Work
 
 if TYPE_CHECKING:
     from neardup.spark.pipeline import Decided
 
 NEVER = {pa.string(): "", pa.bool_(): False, pa.int64(): 0}
+HOSTS = pa.schema([("host", pa.string())])
+NUMBERS = pa.schema([("number", pa.int64())])
+Counts = dict[str, int]
 
 
-def write_tables(decided: Decided, work: Work) -> None:
-    """Write clusters, pairs, rejected and skipped as directories of sorted Parquet files."""
+def write_tables(decided: Decided, work: Work) -> dict[str, Counts]:
+    """Write clusters, pairs, rejected and skipped as directories of sorted Parquet files.
+
+    What the summary says of each table is counted while it is written.
+    """
     found = decided.found
     failed = f.col("relation").isin(*REJECTED)
     named = _with_ids(decided.verdicts, found.pages)
-    clusters = cluster_rows(found.pages, decided.features, decided.clustered)
+    clusters = cluster_rows(found.pages, decided.features, decided.members)
+    relations, reasons = _tally("relation", Relation), _tally("reason", SkipReason)
     tables = {
-        "clusters": (result.CLUSTERS, clusters, ["id"]),
-        "pairs": (result.PAIRS, named.where(~failed), ["a", "b"]),
-        "rejected": (result.PAIRS, named.where(failed), ["a", "b"]),
-        "skipped": (result.SKIPPED, found.skipped, result.SKIPPED.names),
+        "clusters": (result.CLUSTERS, clusters, ["id"], _page_counts()),
+        "pairs": (result.PAIRS, named.where(~failed), ["a", "b"], relations),
+        "rejected": (result.PAIRS, named.where(failed), ["a", "b"], relations),
+        "skipped": (result.SKIPPED, found.skipped, result.SKIPPED.names, reasons),
     }
-    for name, (schema, rows, order) in tables.items():
+    counts: dict[str, Counts] = {}
+    for name, (schema, rows, order, counted) in tables.items():
+        seen = Observation()
+        ordered = rows.sortWithinPartitions(*order).observe(seen, *counted)
         columns = [_column(field) for field in schema]
-        ordered = rows.select(columns).sortWithinPartitions(*order)
-        work.write(ordered, f"{work.result}/{name}.parquet")
+        work.write(ordered.select(columns), f"{work.result}/{name}.parquet")
+        counts[name] = {what: count or 0 for what, count in seen.get.items()}
     work.write(found.pages, f"{work.result}/remembered/pages")
+    return counts
+
+
+def _page_counts() -> list[Column]:
+    """Clusters and what dropping the duplicates would save, of the rows of `cluster_rows`."""
+    kept, alone = f.col("kept"), f.col("members") == 1
+    counts = {
+        "pages": f.count("*"),
+        "clusters": f.count(f.when(kept, 1)),
+        "clusters_with_duplicates": f.count(f.when(kept & ~alone, 1)),
+        "largest_cluster": f.max("members"),
+        "kept": f.count(f.when(kept, 1)),
+        "duplicates": f.count(f.when(~kept, 1)),
+        "bytes": f.sum("size"),
+        "duplicate_bytes": f.sum(f.when(~kept, f.col("size"))),
+        "undecided": f.count(f.when(alone & ~f.col("decidable"), 1)),
+    }
+    return [count.alias(name) for name, count in counts.items()]
+
+
+def _tally(column: str, kinds: Iterable[str]) -> list[Column]:
+    """How many rows there are of each kind."""
+    return [f.count(f.when(f.col(column) == str(kind), 1)).alias(str(kind)) for kind in kinds]
 
 
 def _column(field: pa.Field) -> Column:
@@ -50,31 +86,34 @@ def _column(field: pa.Field) -> Column:
     return f.coalesce(column, f.lit(NEVER[field.type])).alias(field.name)
 
 
-def cluster_rows(pages: DataFrame, features: DataFrame, clustered: Clustered) -> DataFrame:
-    """One row per page: its cluster, and its relation to the kept page."""
-    rows = pages.select("number", "id", "url").join(clustered.pages, "number")
+def cluster_rows(pages: DataFrame, features: DataFrame, members: DataFrame) -> DataFrame:
+    """One row per page: its cluster, and its relation to the kept page; besides the columns of
+    `result.CLUSTERS` what is counted. `members` are the pages in clusters of several."""
     for number, name in (("label", "cluster"), ("kept", "kept_id")):
-        rows = rows.join(renamed(pages, **{number: "number", name: "id"}), number)
-    rows = rows.join(clustered.to_kept, "number", "left")
+        members = members.join(renamed(pages, **{number: "number", name: "id"}), number)
+    rows = pages.select("number", "id", "url", "size").join(members, "number", "left")
     rows = rows.join(features.select("number", "decidable"), "number")
-    is_kept = f.col("kept") == f.col("number")
-    size = f.count("*").over(Window.partitionBy("label"))
-    alone = f.when(~f.col("decidable") & (size == 1), str(Relation.UNDECIDED))
+    rows = rows.withColumn("members", f.coalesce("members", f.lit(1)))
+    is_kept = f.coalesce(f.col("kept") == f.col("number"), f.lit(True))
+    alone = f.when(~f.col("decidable") & (f.col("members") == 1), str(Relation.UNDECIDED))
     return rows.select(
         "id",
         "url",
-        "cluster",
+        f.coalesce("cluster", "id").alias("cluster"),
         is_kept.alias("kept"),
         f.when(~is_kept, f.col("kept_id")).alias("duplicate_of"),
         "similarity",
         f.coalesce("relation", alone).alias("relation"),
+        "members",
+        "size",
+        "decidable",
     )
 
 
 def kept_places(decided: Decided) -> DataFrame:
     """source, record and id of the kept pages of this run."""
-    kept = decided.clustered.pages.where("number = kept").select("number")
-    pages = decided.found.pages.where("place is not null").join(kept, "number")
+    dropped = decided.members.where("number != kept").select("number")
+    pages = decided.found.pages.where("place is not null").join(dropped, "number", "left_anti")
     return pages.select("source", "record", "id")
 
 
@@ -88,59 +127,70 @@ def summarise(
     inputs: Sequence[str],
     settings: Mapping[str, object],
     decided: Decided,
+    counts: Mapping[str, Counts],
     work: Work,
 ) -> dict[str, Any]:
-    """The summary, as the local engine writes it."""
-    found, clustered = decided.found, decided.clustered
-    verdicts, features = decided.verdicts, decided.features
-    relations, skips = _tally(verdicts, "relation"), _tally(found.skipped, "reason")
-    counts = _page_counts(found.pages, clustered, sum(skips.values()))
-    counts["undecided"] = _undecided(features, clustered)
+    """The summary, as the local engine writes it; `counts` are those of `write_tables`."""
+    pairs, rejected = counts["pairs"], counts["rejected"]
+    relations = {name: pairs[name] + rejected[name] for name in pairs}
+    skips = counts["skipped"]
+    skipped, pages = sum(skips.values()), counts["clusters"]
+    page_counts = {"records": pages["pages"] + skipped, "pages": 0, "skipped": skipped, **pages}
     run = {
         "engine": "spark",
         "master": work.spark.sparkContext.master,
         "seconds": {stage.name: round(stage.seconds, 3) for stage in work.stages.done},
     }
     libraries = [*LIBRARIES, "pyspark"]
-    return build_summary(inputs, settings, counts, relations, skips, None, run, libraries)
-
-
-def _page_counts(pages: DataFrame, clustered: Clustered, skipped: int) -> dict[str, int]:
-    """Records, pages, clusters and what dropping the duplicates would save."""
-    dropped = f.when(f.col("kept") != f.col("number"), f.col("size")).otherwise(0)
-    rows = pages.select("number", "size").join(clustered.pages, "number")
-    clusters = rows.groupBy("label").agg(
-        f.count("*").alias("pages"), f.sum("size").alias("size"), f.sum(dropped).alias("dropped")
+    summary = build_summary(
+        inputs, settings, page_counts, _some(relations), _some(skips), None, run, libraries
     )
-    found = clusters.agg(
-        f.sum("pages").alias("pages"),
-        f.count("*").alias("clusters"),
-        f.count(f.when(f.col("pages") > 1, 1)).alias("several"),
-        f.max("pages").alias("largest"),
-        f.sum("size").alias("size"),
-        f.sum("dropped").alias("dropped"),
-    ).first()
-    assert found is not None
+    return summary | {"shells": _count_shells(decided)}
+
+
+def _some(counts: Counts) -> Counts:
+    return {name: count for name, count in counts.items() if count}
+
+
+def _count_shells(decided: Decided) -> dict[str, Any]:
+    """How many pages are shells, and the hosts with most of them."""
+    several = decided.members.where("members > 1").select("number")
+    shells = _shells(decided.method, decided.features).join(several, "number", "left_anti")
+    urls = decided.found.pages.join(shells, "number").select("url")
+
+    def hosts(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch([[host(url) for url in batch["url"].to_pylist()]], schema=HOSTS)
+
+    seen = Observation()
+    by_host = map_batches(urls, hosts, HOSTS).groupBy("host").count()
+    by_host = by_host.observe(seen, f.sum("count").alias("pages"))
+    most = by_host.orderBy(f.desc("count"), "host").limit(SHELL_HOSTS).collect()
     return {
-        "records": found["pages"] + skipped,
-        "pages": found["pages"],
-        "skipped": skipped,
-        "clusters": found["clusters"],
-        "clusters_with_duplicates": found["several"],
-        "largest_cluster": found["largest"],
-        "kept": found["clusters"],
-        "duplicates": found["pages"] - found["clusters"],
-        "bytes": found["size"],
-        "duplicate_bytes": found["dropped"],
+        "pages": seen.get["pages"] or 0,
+        "hosts": {each["host"]: each["count"] for each in most},
     }
 
 
-def _undecided(features: DataFrame, clustered: Clustered) -> int:
-    """How many pages have too little text for a verdict and are identical with none."""
-    alone = clustered.pages.groupBy("label").agg(f.count("*").alias("pages")).where("pages = 1")
-    short = features.where("not decidable").select(f.col("number").alias("label"))
-    return short.join(alone, "label").count()
+def _shells(method: Method, features: DataFrame) -> DataFrame:
+    """The numbers of the pages that the method takes for shells, or that `identical.shells` would:
+    another page of the host has the same text, and they have different titles or too little text.
+    """
 
+    def of_method(batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = pa.array(method.shells(features_of(method, batch["features"])))
+        return batch.select(["number"]).filter(found)
 
-def _tally(rows: DataFrame, name: str) -> dict[str, int]:
-    return {row[name]: row["count"] for row in rows.groupBy(name).count().collect()}
+    # A page whose own text did not arrive has too little for a verdict.
+    short = features.where("not decidable").select("number", "features")
+    by_text = ["text_high", "text_low", "shell_key"]
+    keys = features.select(
+        "number", *(f"features.{name}" for name in [*by_text, "bytes_key", "content_key"])
+    )
+    may_be = keys.where("shell_key != 0 and (text_high | text_low) != 0")
+    pages = f.count("*").over(Window.partitionBy(*by_text))
+    with_title = f.count("*").over(Window.partitionBy(*by_text, "content_key"))
+    found = may_be.withColumns({"pages": pages, "with_title": with_title}).where(
+        "if(bytes_key = content_key, pages > 1, pages > with_title)"
+    )
+    of_rule = found.select("number")
+    return of_rule.unionByName(map_batches(short, of_method, NUMBERS)).distinct()
