@@ -7,6 +7,10 @@ this machine (`local[2]`), both as the whole `neardup dedup`, a process of its o
 seconds count all processes, the Java machine and Python workers too; wall-clock seconds are there
 to see whether the machine was busy with other work. The longest task stands beside the median of
 its stage; in the skewed pages a tenth of all have one banner and a third are on one host.
+
+Pages of 8 KB in one compressed file, 20,000 (with --full 200,000), run with 6 GB and with 1 GB of
+memory; and with 1 GB such pages of which a third are on one host, with a line that all of them have
+and a page of 40 MB among them. The start is that of a run over one page.
 """
 
 from __future__ import annotations
@@ -21,20 +25,26 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count as count_from
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 
 from bench.growth import COLUMNS, FULL_SIZE, SIZES, disguised, generated, write_pages
+from neardup.evaluation.synth import synth
+from neardup.local.run import default_workers
 
 MOST, MOST_GROWTH = 4, 12
 BECOME_SUBREAPER = 36  # of prctl: orphans of a child are ours to wait for
+LARGE_PAGE = 40_000_000
 BANNER = "<div>" + "<p>This site keeps cookies on your device to remember what you read.</p>" * 3
 HEAP = "3g"
+WORK = 0.1  # seconds of a task that has something to do
 
 
 def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
@@ -57,7 +67,63 @@ def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
             "sizes": measured,
             "growth": growth(measured),
             f"skewed, {SIZES[0]:,}": run_spark(skewed, work / "out"),
+            "pages of 8 KB": of_8_kb(SIZES[-1] if full else SIZES[0], work),
+            "start": start(work),
         }
+
+
+def of_8_kb(count: int, work: Path) -> dict[str, Any]:
+    """Pages of 8 KB with much memory and with little."""
+    pages, extreme = work / "8k.jsonl.zst", work / "extreme.jsonl.zst"
+    write_lines(pages, ({"url": url, "html": html} for url, html in normal_pages(count)))
+    write_lines(extreme, extreme_pages(count))
+    most = ["--max-page-size", "64MB"]
+    return {
+        f"{count:,} local": run_local(pages, work / "out"),
+        f"{count:,} with 6 GB": run_spark(pages, work / "out", "6g"),
+        f"{count:,} with 1 GB": run_spark(pages, work / "out", "1g"),
+        f"{count:,} extreme with 1 GB": run_spark(extreme, work / "out", "1g", *most),
+    }
+
+
+def normal_pages(count: int) -> Iterator[tuple[str, str]]:
+    """URL and HTML of generated pages of 8 KB."""
+    for batch in synth(count, 7, workers=default_workers()):
+        yield from zip(batch["url"].to_pylist(), batch["content"].to_pylist(), strict=True)
+
+
+def extreme_pages(count: int) -> Iterator[dict[str, str]]:
+    """A third on one host, a line on every page, and one page of 40 MB."""
+    line = "<body><p>The same line stands on every page of this crawl.</p>"
+    for number, (url, html) in enumerate(normal_pages(count)):
+        host = f"http://www.large.example/{number}" if number % 3 == 0 else url
+        yield {"url": host, "html": html.replace("<body>", line, 1)}
+    lines = (f"<p>Entry {number} of a register that goes on for long." for number in count_from(0))
+    size, page = 0, []
+    while size < LARGE_PAGE:
+        page.append(next(lines))
+        size += len(page[-1])
+    yield {"url": "http://register.example/", "html": "".join(page)}
+
+
+def write_lines(path: Path, records: Iterable[dict[str, str]]) -> None:
+    """JSON lines in one compressed file."""
+    with zstandard.open(path, "wt", encoding="utf-8") as file:
+        for record in records:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def start(work: Path) -> dict[str, float]:
+    """The fixed cost: a run over one page, and how long it takes until that is parsed."""
+    page = work / "one.jsonl"
+    page.write_text(json.dumps({"html": f"<p>{BANNER}"}) + "\n")
+    began = time.time()
+    measured = run_spark(page, work / "out")
+    return {
+        "processor_seconds": measured["processor_seconds"],
+        "wall_seconds": measured["wall_seconds"],
+        "seconds_to_the_first_page": round(measured["first_step_at"] - began, 1),
+    }
 
 
 def compared(path: Path, work: Path) -> dict[str, Any]:
@@ -111,7 +177,7 @@ def run_local(path: Path, out: Path) -> dict[str, Any]:
     return timed([*command, "--format", "parquet"], out, dict(os.environ))
 
 
-def run_spark(path: Path, out: Path) -> dict[str, Any]:
+def run_spark(path: Path, out: Path, heap: str = HEAP, *more: str) -> dict[str, Any]:
     """What the Spark engine takes, and its longest task."""
     with tempfile.TemporaryDirectory() as events:
         settings = {
@@ -121,7 +187,7 @@ def run_spark(path: Path, out: Path) -> dict[str, Any]:
             "spark.ui.enabled": "false",
         }
         said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
-        arguments = f"--driver-memory {HEAP} {said} pyspark-shell"
+        arguments = f"--driver-memory {heap} {said} pyspark-shell"
         command = [
             sys.executable,
             "-m",
@@ -132,7 +198,7 @@ def run_spark(path: Path, out: Path) -> dict[str, Any]:
             str(out),
             "--force",
         ]
-        command += ["--engine", "spark", "--master", "local[2]"]
+        command += ["--engine", "spark", "--master", "local[2]", *more]
         measured = timed(command, out, {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments})
         return {**measured, **tasks(Path(events))}
 
@@ -172,12 +238,15 @@ def orphans_seconds() -> float:
 
 
 def tasks(events: Path) -> dict[str, object]:
-    """The longest task beside the median of its stage, and the bytes shuffled."""
+    """The longest task beside the median of its stage, the bytes shuffled, and when the first step
+    (parsing) ended. Stages whose median task takes less than a tenth of a second have no work."""
     by_stage: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
-    shuffled = 0
+    shuffled, first_step = 0, 0.0
     for log in events.rglob("events_*"):
         for line in log.open(encoding="utf-8"):
             event = json.loads(line)
+            if event["Event"].endswith("SQLExecutionEnd"):
+                first_step = first_step or event["time"] / 1000
             if event["Event"] != "SparkListenerTaskEnd":
                 continue
             about = event["Task Info"]
@@ -187,11 +256,15 @@ def tasks(events: Path) -> dict[str, object]:
             shuffled += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
     several = [times for times in by_stage.values() if len(times) >= 4]
     worst = max(several, key=max, default=[0.0])
+    working = [times for times in several if statistics.median(times) >= WORK]
+    uneven = [max(times) / statistics.median(times) for times in working]
     return {
         "longest_task_seconds": round(max(worst), 2),
         "median_task_of_its_stage": round(statistics.median(worst), 2),
         "tasks_of_its_stage": len(worst),
+        "longest / median where tasks have work": round(max(uneven, default=1.0), 1),
         "shuffled_mb": round(shuffled / 1e6),
+        "first_step_at": first_step,
     }
 
 
