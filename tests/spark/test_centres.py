@@ -13,6 +13,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from neardup.arrays import FeatureRows
+from neardup.kernels.grouping import connected_components
 from neardup.methods.base import NOTHING_SURVEYED, Joining, Method, SurveyResults, verdicts
 from neardup.methods.identical import COLUMNS
 from neardup.model import Relation
@@ -98,12 +99,21 @@ def verified(method: OnALine, places: pa.RecordBatch) -> tuple[Rows, Rows, NDArr
     return left[near], right[near], told["similarity"].to_numpy()[near]
 
 
-@pytest.mark.parametrize(("seed", "count", "most"), [(1, 300, 10_000), (2, 40, 20)])
+class Chained(OnALine):
+    """All that is joined by near pairs is one cluster."""
+
+    joining = Joining.COMPONENTS
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "count", "most"),
+    [(OnALine, 1, 300, 10_000), (OnALine, 2, 40, 20), (Chained, 3, 60, 20)],
+)
 def test_the_same_clusters(
-    spark: SparkSession, work: Work, seed: int, count: int, most: int
+    spark: SparkSession, work: Work, kind: type[OnALine], seed: int, count: int, most: int
 ) -> None:
     """In one task each, and with a component too large for that."""
-    method, places = OnALine(), line(seed, count)
+    method, places = kind(), line(seed, count)
     left, right, similarity = verified(method, places)
     groups = method.same_host_group(places)
 
@@ -114,7 +124,10 @@ def test_the_same_clusters(
 
     # Numbers with gaps: a run's components are some pages of many.
     numbers = np.arange(places.num_rows) * 37 + 5
-    expected = centred_clusters(groups, left, right, similarity, closeness, numbers)
+    if kind is Chained:
+        expected = connected_components(count, left, right)
+    else:
+        expected = centred_clusters(groups, left, right, similarity, closeness, numbers)
 
     # No two pages are identical: what tells them apart is another number in each.
     distinct = {field.name: pa.array(numbers).cast(field.type) for field in COLUMNS}
