@@ -54,7 +54,7 @@ DURING_A_RUN = {
 }
 # Shuffle partitions of a session that neardup creates: a few for each core until the pages are
 # counted, then one for so many pages; small ones are coalesced.
-PARTITIONS_A_CORE, PAGES_A_PARTITION, MOST_PARTITIONS = 8, 5_000, 100_000
+PARTITIONS_A_CORE, PAGES_A_PARTITION, MOST_PARTITIONS = 8, 5_000, 32_000
 PARTITIONS = "spark.sql.shuffle.partitions"
 CHOOSES_PARTITIONS = "spark.neardup.partitions"  # set if it is neardup that chooses their number
 # For each Parquet file written: blocks and pages end by their bytes, whatever a row has.
@@ -81,7 +81,7 @@ def spark_session(
     """The active session, or a new one that is stopped afterwards, set for a run.
 
     `master` is where a new session runs; without it that is what spark-submit says, or all cores
-    of this machine. `partitions` is the number of tasks of a shuffle; without it Spark chooses.
+    of this machine. `partitions` is the number of tasks of a shuffle [by the number of pages].
     `memory` is that of Java, in bytes, in a new session on this machine. Errors of Spark become one
     line; what Spark says about them is in a log file that the line names.
     """
