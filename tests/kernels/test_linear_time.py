@@ -32,7 +32,7 @@ from neardup.kernels.characters import count_scripts
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
-from neardup.kernels.json_lines import read_lines
+from neardup.kernels.json_lines import count_lines, read_lines
 from neardup.kernels.json_text import count_values, quoted_texts
 from neardup.kernels.lines import (
     dense_lines,
@@ -56,7 +56,7 @@ from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.sentences import count_sentences, sentence_spans
 from neardup.kernels.text_bits import text_bits
 from neardup.kernels.tokens import token_hashes, token_spans
-from neardup.kernels.utf8 import is_utf8, utf8_damage
+from neardup.kernels.utf8 import character_counts, is_utf8, utf8_damage
 from neardup.pages.raw import raw_batch
 from neardup.text.parse import parse
 from neardup.text.statements import _tables as address_tables
@@ -143,6 +143,8 @@ def _json_lines(data: Bytes) -> None:
 
 
 READERS: dict[Any, Callable[[Bytes], object]] = {
+    character_counts: of_documents(character_counts),
+    count_lines: lambda data: count_lines(data, len(data)),
     count_values: count_values,
     count_scripts: of_documents(count_scripts),
     count_sentences: of_documents(count_sentences),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import json
 import os
 import subprocess
 import sys
@@ -12,10 +14,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from archive_bytes import HTML, http, packed, record
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import read_records, warc
+from neardup.pages import read, read_records, warc
+from neardup.pages.http import inflate_bounded
+from neardup.pages.limits import CODINGS, FIELD_LENGTH
+from neardup.pages.streams import chunks
 from neardup.pages.urls import believable_canonical, canonicalise, host, site
 from neardup.pages.writers import writer_for
 from neardup.text.charset import to_utf8
@@ -175,3 +181,48 @@ def test_revisits_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     assert [str(item.reason) for item in skips if isinstance(item, Skip)] == [
         "unresolved-revisit"
     ] * 20
+
+
+def test_codings_in_codings_are_bounded(tmp_path: Path) -> None:
+    pages = []
+    for count in (CODINGS, CODINGS + 1):
+        body = HTML
+        for _ in range(count):
+            body = gzip.compress(body)
+        named = ", ".join(["identity", *["gzip"] * count])
+        block = http(body, headers=f"Content-Encoding: {named}\r\n")
+        pages.append(record(f"http://a.example/{count}", block))
+    (tmp_path / "a.warc.gz").write_bytes(packed(*pages))
+    found = list(read_records([str(tmp_path / "a.warc.gz")]))
+    assert [isinstance(each, RawPage) for each in found] == [True, False]
+    assert isinstance(found[1], Skip)
+    assert found[1].reason is SkipReason.BAD_RECORD
+    assert "5 content codings" in found[1].detail
+
+
+@pytest.mark.parametrize("field", ["id", "title"])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_long_fields_are_skipped_with_their_reason(tmp_path: Path, field: str, ending: str) -> None:
+    rows = [{"id": str(n), "title": "t", "text": "Tea."} for n in range(3)]
+    rows[0][field], rows[1][field] = "é" * FIELD_LENGTH, "é" * (FIELD_LENGTH + 1)
+    path = tmp_path / f"a.{ending}"
+    if ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    [batch] = read([str(path)])
+    assert batch.pages["record"].to_pylist() == [0, 2]
+    [skip] = batch.skips
+    assert (skip.reason, skip.source.record) == (SkipReason.TOO_LARGE, 1)
+    assert field in skip.detail
+
+
+def test_empty_zstd_blocks_take_linear_time() -> None:
+    frame = zstandard.ZstdCompressor(write_content_size=False).compress(b"tea")
+    header, rest = frame[:6], frame[6:]
+    assert int.from_bytes(rest[:3], "little") >> 3 == 3  # one raw block of three bytes
+    content = header + bytes(3) * 300_000 + rest
+    started = time.process_time()
+    assert inflate_bounded(content, "zstd", 100) == b"tea"
+    assert b"".join(data for data, _, _ in chunks(io.BytesIO(content))) == b"tea"
+    assert time.process_time() - started < 2

@@ -17,7 +17,7 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.limits import URL_LENGTH, Limits
+from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits
 
 _MILLISECONDS = 1e11  # the year 5138 in seconds: a larger number is in milliseconds
 
@@ -86,8 +86,13 @@ def page_from_fields(
     url = _text(fields.get("url"))
     name = f"{source.path.rpartition('/')[2]}:{source.record}"
     identity = _identity(fields.get("id")) or url or name
+    title = _text(fields.get("title"))
     if len(url) > URL_LENGTH:
         return long_url(source, url)
+    for what, value in (("id", identity), ("title", title)):
+        if len(value) > FIELD_LENGTH:
+            detail = f"{what} of {len(value):,} characters; the limit is {FIELD_LENGTH:,}"
+            return Skip(source, SkipReason.TOO_LARGE, detail, identity[:200])
     content = _content(fields)
     if content is None:
         return Skip(source, SkipReason.NO_CONTENT, "neither html nor text", identity)
@@ -105,7 +110,7 @@ def page_from_fields(
         url=url,
         # Two files with the same name may both lack ids; their paths make the ids distinct
         again=f"{source.path}:{source.record}" if identity == name else "",
-        title=_text(fields.get("title")),
+        title=title,
         time=parse_time(fields.get("time")),
         charset=charsets.get("html" if is_html else "text", ""),
         original=original,

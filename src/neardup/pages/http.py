@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 
 from neardup.pages.archive import parse_headers
-from neardup.pages.limits import HEAD_BYTES
+from neardup.pages.limits import CODINGS, HEAD_BYTES
 from neardup.pages.streams import BrokenError, Gzip, Zstd
 
 
@@ -25,16 +25,16 @@ def inflate_bounded(data: bytes, encoding: str, limit: int) -> bytes:
 
 
 def _inflate_one(data: bytes, member: Gzip | Zstd, limit: int) -> bytes:
-    pieces, size, left = [], 0, data
+    pieces, size, at = [], 0, 0
+    left = memoryview(data)
     while not member.eof and size <= limit:
-        step = member.measure(left)
-        chunk, rest = left[:step], left[step:]
+        step = member.measure(left[at:])
         try:
-            piece = member.feed(chunk)
+            piece = member.feed(left[at : at + step])
         except BrokenError as error:
             raise ValueError(str(error)) from None
-        left = member.left + rest
-        if not piece and not chunk:
+        at += step - len(member.left)
+        if not piece and not step:
             raise EOFError
         pieces.append(piece)
         size += len(piece)
@@ -140,14 +140,17 @@ def decode_body(response: Response, limit: int) -> bytes:
     body = response.body
     if "chunked" in response.headers.get("transfer-encoding", "").lower():
         body = _unchunk(body)
-    codings = response.headers.get("content-encoding", "").lower().split(",")
+    named = response.headers.get("content-encoding", "").lower().split(",")
+    codings = [_CODINGS[coding.strip()] for coding in named if coding.strip() in _CODINGS]
+    if len(codings) > CODINGS:
+        raise ValueError(f"{len(codings):,} content codings; the limit is {CODINGS}")
     for coding in reversed(codings):
-        body = _uncode(body, _CODINGS.get(coding.strip(), ""), limit)
+        body = _uncode(body, coding, limit)
     return body
 
 
 def _uncode(body: bytes, coding: str, limit: int) -> bytes:
-    if not coding or not body:
+    if not body:
         return body
     try:
         return inflate_bounded(body, coding, limit)

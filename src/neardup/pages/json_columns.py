@@ -14,12 +14,13 @@ from neardup.kernels import json_lines as kernel
 from neardup.kernels.page_bytes import UNKNOWN, plain_times
 from neardup.model import RawPage, Skip
 from neardup.pages.fields import parse_time
-from neardup.pages.limits import URL_LENGTH, Limits
+from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits
 from neardup.pages.raw import RawBatch, raw_batch
 from neardup.schemas import RAW
 
 PADDING = kernel.PADDING
 ReadOdd = Callable[[int, bytes], RawPage | Skip | None]
+LONGEST = {kernel.ID: FIELD_LENGTH, kernel.URL: URL_LENGTH, kernel.TITLE: FIELD_LENGTH}
 TIME = RAW.field("time").type
 
 
@@ -42,7 +43,9 @@ def read_columns(
     end = len(text) - PADDING
     lines = kernel.read_lines(data, end, count, tuple(name.encode() for name in names))
     sizes = np.diff(lines.ends[kernel.BODY])
-    long = (sizes > limits.page_bytes) | (np.diff(lines.ends[kernel.URL - 1]) > URL_LENGTH)
+    long = sizes > limits.page_bytes
+    for field, most in LONGEST.items():
+        long |= np.diff(lines.ends[field - 1]) > most
     is_read = (lines.status == kernel.READ) & ~long
     pages = _pages(path, first, lines, np.flatnonzero(is_read))
     odd = np.flatnonzero((lines.status == kernel.ODD) | long).tolist()

@@ -1,4 +1,12 @@
-"""What readers accept: how large a page may be, and which columns hold what."""
+"""What readers accept: how large a page may be, and which columns hold what.
+
+The limits are the budget of a page. They count bytes, characters and layers, never seconds, so the
+same input is read in the same way on every machine; a record beyond one of them is skipped and
+counted with its reason. All later work takes time and memory that are linear in the bytes of a
+page (`tests/kernels/test_linear_time.py`); what could grow faster is bounded where it happens: open
+elements (`kernels.scan_tree.MAX_DEPTH`), pieces to assemble (`kernels.scan_assembly.MAX_PIECES`),
+statements of a page about itself (`text.metadata.LONGEST`).
+"""
 
 from __future__ import annotations
 
@@ -45,4 +53,6 @@ class Limits:
 
 
 URL_LENGTH = 8192  # characters; browsers and servers accept no longer ones
+FIELD_LENGTH = 65_536  # characters of the id or the title that a record states
+CODINGS = 4  # of a response, one in another; each may decode to as much as a page
 HEAD_BYTES = 65_536  # the longest head of a WARC record or HTTP response that is read

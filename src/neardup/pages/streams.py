@@ -21,13 +21,16 @@ from neardup.model import SkipReason
 
 CHUNK = 65_536  # bytes per step; fits the cache, where inflating is fastest
 _ZSTD_HEADER = 18  # bytes that the header of a frame may have
-_ZSTD_BLOCKS = 4  # fed at once: 512 KB of content at most
+_ZSTD_BLOCKS, _ZSTD_BLOCK = 4, 1 << 17  # blocks fed at once, and bytes that one stands for
 _ZSTD_STEP = 512  # bytes fed at once if the structure of a frame cannot be told
 _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"  # holds the dictionary of a .warc.zst
 _DICTIONARY_BYTES = 1 << 24
 READ_AGAIN = 1 << 26  # bytes of a file that are read a second time after damage, at most
+
+
+Data = bytes | memoryview
 
 
 class BrokenError(Exception):
@@ -46,11 +49,11 @@ class Gzip:
         self._inflater = isal_zlib.decompressobj(31)
         self._error: type[Exception] = isal_zlib.error  # type: ignore[assignment] # its stub errs
 
-    def measure(self, pending: bytes) -> int:
+    def measure(self, pending: Data) -> int:
         """How many of these bytes to feed next."""
         return min(len(pending), CHUNK)
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: Data) -> bytes:
         try:
             return self._inflater.decompress(data, CHUNK)
         except self._error as error:
@@ -72,8 +75,8 @@ class Zstd:
     """One zstd frame.
 
     The inflater has no limit for its output, and a few bytes can stand for megabytes. But a block,
-    of which a frame has many, never stands for more than 128 KB: the input is fed by so many
-    blocks.
+    of which a frame has many, never stands for more than 128 KB: the input is fed by some blocks at
+    a time.
     """
 
     read_size = 2 * CHUNK
@@ -88,7 +91,7 @@ class Zstd:
         self._left = -1  # bytes of the block that is being fed; -1 before the first
         self._is_last = False
 
-    def measure(self, pending: bytes) -> int:
+    def measure(self, pending: Data) -> int:
         """How many of these bytes to feed next: some blocks, and what stands before them."""
         at = 0
         if self._left < 0:
@@ -96,7 +99,8 @@ class Zstd:
             if not at:
                 return min(len(pending), _ZSTD_STEP)  # no frame
             self._left = 0
-        for _ in range(_ZSTD_BLOCKS):
+        room = _ZSTD_BLOCKS * _ZSTD_BLOCK
+        while room > 0 and at < len(pending):
             if not self._left:
                 block = int.from_bytes(pending[at : at + 3], "little")
                 kind, size = block >> 1 & 3, block >> 3
@@ -104,13 +108,14 @@ class Zstd:
                     break  # a checksum, or damage
                 self._is_last = bool(block & 1)
                 self._left = 1 if kind == 1 else size
+                room -= size if kind == 0 else _ZSTD_BLOCK
                 at += 3
             size = min(self._left, len(pending) - at)
             self._left -= size
             at += size
         return at or min(len(pending), _ZSTD_STEP)
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: Data) -> bytes:
         try:
             return self._inflater.decompress(data) if data else b""
         except self._error as error:
@@ -125,8 +130,9 @@ class Zstd:
         return self._inflater.eof
 
 
-def _zstd_header_size(start: bytes) -> int:
+def _zstd_header_size(data: Data) -> int:
     """The size of the header of a frame (RFC 8878, 3.1.1.1); 0 if it is none."""
+    start = bytes(data[:_ZSTD_HEADER])
     if not start.startswith(_ZSTD_MAGIC) or len(start) < _ZSTD_HEADER:
         return 0
     described = start[4]

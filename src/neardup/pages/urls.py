@@ -102,14 +102,26 @@ def believable_canonical(page_url: str, declared: str, base: str = "") -> str:
     template's mistake that would make the whole site one page). A page of unknown URL has nothing
     to check against: "".
     """
-    resolved = canonicalise(_resolve(page_url, declared, base))
-    page = canonicalise(page_url)
-    declared_host = host(resolved)
-    if not declared_host or site(declared_host) != site(host(page)):
+    return believed(canonicalise(page_url), canonicalise(_resolve(page_url, declared, base)))
+
+
+def believed(page: str, declared: str) -> str:
+    """The same of canonical forms."""
+    declared_host = _host_of_canonical(declared)
+    if not declared_host or site(declared_host) != site(_host_of_canonical(page)):
         return ""
-    if _is_front(resolved) and not _is_front(page):
+    if _is_front(declared) and not _is_front(page):
         return ""
-    return resolved
+    return declared
+
+
+_CANONICAL = re.compile(r"http://([a-z0-9.-]+)/")
+
+
+def _host_of_canonical(address: str) -> str:
+    """`host`, in short where the address is as `canonicalise` writes most of them."""
+    match = _CANONICAL.match(address)
+    return match[1].strip(".") if match else host(address)
 
 
 def _resolve(page_url: str, declared: str, base: str) -> str:

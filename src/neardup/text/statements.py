@@ -131,9 +131,14 @@ class Statements:
         if declares.any():
             plain, _ = canonical_urls(declared, leave_odd=True)
             elsewhere = declares & ~booleans(pc.equal(plain, canonical))
-            canonical = replaced(
-                canonical, elsewhere, lambda row: self._address(row, known[row].as_py())[1]
-            )
+
+            def believed(row: int) -> str:
+                if address := plain[row].as_py():
+                    own: str = canonical[row].as_py()
+                    return urls.believed(own, address) or own
+                return self._address(row, known[row].as_py())[1]
+
+            canonical = replaced(canonical, elsewhere, believed)
         return url, canonical, hosts
 
     def _address(self, row: int, url: str) -> tuple[str, str]:
