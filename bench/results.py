@@ -112,8 +112,8 @@ site repeats); the best of a method's settings is bold. Others were not measured
 """
 EFFECTS_TEXT = """## One change at a time
 
-What each reading of a paper and each guard does alone, F1 (precision / recall). word-table without
-its guard is not measured on the copies sets, where it would join millions of pairs.
+What each reading of a paper and each guard does alone, F1 (precision / recall). Empty cells:
+word-table without its guard or below the average SM, where it would join millions of pairs.
 
 """
 
