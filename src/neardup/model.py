@@ -51,6 +51,8 @@ class Region(IntEnum):
     NAV = 3
     ASIDE = 4
     FOOTER = 5
+    COMMENTS = 6  # of readers, by the names of the markup
+    OVERLAY = 7  # a consent notice or another dialog over the page
 
 
 class SkipReason(StrEnum):

@@ -40,12 +40,18 @@ def split(values: NDArray[np.generic], at: NDArray[np.int64]) -> list[list[Any]]
     return [values[begin:end].tolist() for begin, end in pairwise(at)]
 
 
-@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), max_size=9), eighths)
-def test_prose_shares(given_lines: list[tuple[bool, float]], link: float) -> None:
-    menus = np.array([menu for menu, _ in given_lines], np.bool_)
-    shares = np.array([share for _, share in given_lines], np.float32)
-    found = own_text.prose_shares(menus, shares, link)
-    assert found.tolist() == [plain.told_share(menu, share, link) for menu, share in given_lines]
+marked_lines = st.tuples(st.booleans(), st.integers(0, 7), st.floats(0, 1, width=32))
+
+
+@given(st.lists(marked_lines, max_size=9), eighths, eighths)
+def test_prose_shares(
+    given_lines: list[tuple[bool, int, float]], link: float, outside: float
+) -> None:
+    menus = np.array([menu for menu, _, _ in given_lines], np.bool_)
+    regions = np.array([region for _, region, _ in given_lines], np.uint8)
+    shares = np.array([share for _, _, share in given_lines], np.float32)
+    found = own_text.prose_shares(menus, regions, shares, link, outside)
+    assert found.tolist() == [plain.told_share(*line, link, outside) for line in given_lines]
 
 
 class Weighed(NamedTuple):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernels.reference.scan import ReferenceBlock, scan_html, scan_lines, style_hides
+from kernels.reference.scan import ReferenceBlock, part_named, scan_html, scan_lines, style_hides
 from neardup.kernels.scan import Scan, Scanner
 
 
@@ -241,7 +241,11 @@ BLOCK_TAGS = one_of(
 )
 TAGS = BLOCK_TAGS | one_of("span b i em a font code label button form center fieldset")
 ATTRIBUTES = st.just("") | one_of("␣class='a>b' ␣title='<p>' ␣x=1/ ␣data-y /")
-OF_BLOCKS = one_of("␣hidden ␣style=display:none ␣style='a:b;␣visibility:␣hidden;' ␣role=navigation")
+OF_BLOCKS = one_of(
+    "␣hidden ␣style=display:none ␣style='a:b;␣visibility:␣hidden;' ␣role=navigation ␣role=dialog "
+    "␣id=comments ␣class='x␣wpd-Comment-text' ␣class=no-comments ␣class=cookieBanner "
+    "␣itemprop=comment"
+)
 PROPERTIES = one_of(
     "display visibility opacity font-size text-indent left top right margin-left margin-top "
     "position color background background-color clip transform width margin-right Color"
@@ -278,6 +282,20 @@ def tag_soup(draw: st.DrawFn) -> str:
 def test_tag_soup_agrees_with_html5lib(page: str) -> None:
     page = f"<!doctype html>{page}"  # without it a table does not end a paragraph
     assert blocks(page) == rounded(scan_html(page))
+
+
+NAME_PARTS = one_of(
+    "comment Comments COMMENTS disqus modal cookie Cookies law Notice open has - _ ␣ x 9 é"
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(NAME_PARTS, max_size=8).map("".join))
+@example("comments-open comment")
+@example("CybotCookiebotDialog")
+def test_names_of_parts_agree_with_the_reference(names: str) -> None:
+    ((_, _, region, _),) = blocks(f'<div class="{names}">a</div>')
+    assert region == part_named(names)
 
 
 @settings(max_examples=400, deadline=None)

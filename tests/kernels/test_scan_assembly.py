@@ -84,8 +84,21 @@ COMPLETE = '<script>$RC("B:{0}","S:{0}")</script>'
             GAP.format(0) + '<script>$RX("B:0","digest")</script>', ["Loading 0"], id="no segment"
         ),
         pytest.param(
-            "<p>x</p>" + SEGMENT.format(0, "never"), ["x"], id="no call: hidden stays hidden"
+            GAP.format(0) + SEGMENT.format(0, "never") + "<script>1</script>",
+            ["Loading 0"],
+            id="no call: hidden stays hidden",
         ),
+        pytest.param(
+            GAP.format(0) + GAP.format(1) + SEGMENT.format(1, "b") + SEGMENT.format(0, "a"),
+            ["a", "b"],
+            id="stored without its scripts",
+        ),
+        pytest.param(
+            '<template id="B:0"></template><p>f</p>' + SEGMENT.format(0, "<p>a</p>"),
+            ["a", "f"],
+            id="stored without its scripts and comments",
+        ),
+        pytest.param("<p>x</p>" + SEGMENT.format(0, "never"), ["x"], id="no boundary, no scripts"),
         pytest.param(
             "<p>x</p>" + SEGMENT.format(0, "never") + COMPLETE.format(0), ["x"], id="no boundary"
         ),

@@ -170,9 +170,12 @@ def test_shells_that_differ_in_the_date(tmp_path: Path) -> None:
         shell(title, number, f"<p>It is the {number + 3}th of May, and {number} degrees.</p>{WALL}")
         for number, title in enumerate(TITLES)
     ]
-    result = dedup(write(tmp_path / "p.jsonl", pages), tmp_path / "out", report=False)
+    result = dedup(write(tmp_path / "p.jsonl", pages), tmp_path / "out")
     assert all(len(cluster.members) == 1 for cluster in result.clusters())
     assert result.summary["shells"]["pages"] == 4
+    report = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "4 pages of these hosts show the same text" in report
+    assert '<bdi>wall.example</bdi><td class="number">4' in report
 
 
 def test_a_title_that_the_text_shows_is_no_shell() -> None:

@@ -50,6 +50,37 @@ def test_case_width_and_punctuation_do_not_matter() -> None:
     assert judged(plain, loud).relation is Relation.SAME
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<div id="comments" class="comments-area">',
+        '<section class="CommentList">',
+        '<ol class="wpd-comment-text x">',
+        '<div itemprop="comment">',
+        '<div class="pinglun">',
+        '<div class="cookie-notice">',
+        '<div role="dialog">',
+    ],
+)
+def test_comments_and_dialogs_count_little(part: str) -> None:
+    """A reprint without the comments is near, though they are longer than the article."""
+    text, comments = ("".join(f"<p>{line}</p>" for line in article(seed)) for seed in (1, 2))
+    with_comments = neardup.html_page(f"<title>T</title>{text}{part}{comments * 2}", id="a")
+    reprint = neardup.html_page(f"<title>T</title>{text}", id="b")
+    assert neardup.compare(with_comments, reprint).relation is Relation.NEAR
+    article_only = neardup.html_page(f"<title>T</title>{text}<div>{comments * 2}", id="c")
+    assert neardup.compare(article_only, reprint).relation is Relation.CONTAINS
+
+
+def test_comments_alone_are_the_text() -> None:
+    comments = "".join(f"<p>{line}</p>" for line in article(1))
+    pages = [
+        neardup.html_page(f"<title>T</title>{intro}<div class=comments>{comments}", id=intro)
+        for intro in ("", "<p>Thread</p>")
+    ]
+    assert neardup.compare(*pages).relation is Relation.NEAR
+
+
 def test_where_lines_break_does_not_matter() -> None:
     plain = article(1)
     reflowed = " ".join(plain).replace(". ", ".\n").split("\n")

@@ -14,17 +14,28 @@ from neardup.kernels.shingles import Offsets
 Weights = NDArray[np.float64]
 
 MOST = 0.75  # of the pages with a title: an edit may hide a line from some of them
+COMMENTS, OVERLAY = 6, 7  # as in `model.Region`; kernels import nothing above them
 SHORT_ARTICLE = 500.0  # units, 250 words: of less text a changed line makes another page
 
 
 @kernel
 def prose_shares(
-    menus: NDArray[np.bool_], link_shares: NDArray[np.float32], link: float
+    menus: NDArray[np.bool_],
+    regions: NDArray[np.uint8],
+    link_shares: NDArray[np.float32],
+    link: float,
+    outside: float,
 ) -> Weights:
-    """The share of each line that is not a link; at least `link`, which is also that of menus."""
+    """The share of each line that is told and not a link; `link` at least, also for menus and for
+    dialogs over the page. Comments are told by others: they count `outside` of it."""
     shares = np.empty(len(menus))
     for line in range(len(shares)):
-        shares[line] = link if menus[line] else max(1.0 - link_shares[line], link)
+        if menus[line] or regions[line] == OVERLAY:
+            shares[line] = link
+        else:
+            shares[line] = max(1.0 - link_shares[line], link)
+            if regions[line] == COMMENTS:
+                shares[line] *= outside
     return shares
 
 

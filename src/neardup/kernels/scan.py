@@ -19,8 +19,10 @@ from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_assembly import Pieces
 from neardup.kernels.scan_attributes import (
+    COMMENTS,
     DATED,
     OPEN,
+    OVERLAY,
     SELF_CLOSING,
     find_attribute,
     read_attributes,
@@ -55,6 +57,7 @@ from neardup.kernels.scan_text import (
     REGION_MASK,
     REGION_SHIFT,
     REVEALED,
+    SCRIPTS,
     SHARE_SHIFT,
     SKIPPED,
     STATE_SIZE,
@@ -481,15 +484,26 @@ def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
         outer = (context >> KIND_SHIFT) & KIND_MASK
         if not (kind == t.PARAGRAPH and outer == t.QUOTE):  # a paragraph of a quote is quoted
             context = (context & ~(KIND_MASK << KIND_SHIFT)) | kind << KIND_SHIFT
+    region = _region_in((context >> REGION_SHIFT) & REGION_MASK, tag, flags, facts)
+    return (context & ~(REGION_MASK << REGION_SHIFT)) | region << REGION_SHIFT
+
+
+@kernel
+def _region_in(outer: int, tag: int, flags: int, facts: int) -> int:
+    """The region of an element's content, by that of the element: what its names say, otherwise
+    its role, otherwise its tag."""
     region = (facts >> ROLE_SHIFT) - 1
-    if region < 0:
+    role = region >= 0
+    if not role:
         region = t.REGIONS[tag]
-        outer = (context >> REGION_SHIFT) & REGION_MASK
-        if outer == t.MAIN and (region == t.HEADER or region == t.FOOTER):
-            region = t.MAIN  # the header of an article is not that of the site
-    if region >= 0:
-        context = (context & ~(REGION_MASK << REGION_SHIFT)) | region << REGION_SHIFT
-    return context
+    if flags & t.BLOCK and facts & (COMMENTS | OVERLAY):
+        return t.COMMENTS if facts & COMMENTS else t.OVERLAY
+    apart = outer == t.COMMENTS or outer == t.OVERLAY
+    if region < 0 or (apart and region != t.NAVIGATION):
+        return outer  # a comment may be an article, with a header of its own
+    if outer == t.MAIN and not role and (region == t.HEADER or region == t.FOOTER):
+        return t.MAIN  # the header of an article is not that of the site
+    return region
 
 
 @kernel
@@ -530,8 +544,10 @@ def _raw_element(
     elif tag == t.SCRIPT:
         if scan_meta.is_linked_data(data, attributes, end):
             scan_meta.note_linked_data(data, i, stop, places)
-        elif state[PIECES]:
-            scan_assembly.note_calls(data, i, stop, state, pieces)
+        else:
+            state[SCRIPTS] += 1
+            if state[PIECES]:
+                scan_assembly.note_calls(data, i, stop, state, pieces)
     elif t.FLAGS[tag] & t.PRE and not (state[CONTEXT] & SKIPPED or facts & HIDDEN):
         outer = state[CONTEXT]
         state[CONTEXT] = _context_in(outer, tag, t.FLAGS[tag], facts)

@@ -9,6 +9,8 @@ A server that streams (React 18 and later, Next.js) sends a page with gaps and f
     <script>$RC("B:0","S:0")</script>                             puts it in place of the fallback
     <script>$RS("S:1","P:1")</script>                             puts it into the gap
 
+In a page that was stored without its scripts, a segment belongs where its number says.
+
 A shadow root shows its own markup in place of what its host contains, which appears in its slots:
 
     <x-card><template shadowrootmode="open">shown <slot>default</slot></template>slotted</x-card>
@@ -33,6 +35,7 @@ from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.scan_attributes import find_attribute
 from neardup.kernels.scan_bytes import (
     APOSTROPHE,
+    PRIME,
     QUOTE,
     Bytes,
     after_space,
@@ -47,6 +50,7 @@ from neardup.kernels.scan_text import (
     LOWEST,
     MOVES,
     PIECES,
+    SCRIPTS,
     WATCHED,
     WATCHED_PIECE,
     State,
@@ -61,6 +65,7 @@ NO_DEPTH = 1 << 30
 KIND, NAME, START, END, ELEMENT, OUTER, ROOT, FIRST, LAST, NEXT, TAKEN = range(11)
 PIECE_SIZE = 11
 NESTED = LAST  # of a boundary: how many others are open in it
+NUMBER = NEXT  # of what is streamed: its id without the letter
 
 # kind       range                      under watch      FIRST
 # boundary   template to `<!--/$-->`    -                the segment that replaces it
@@ -187,9 +192,10 @@ def _note_streamed(
 ) -> None:
     """Note a boundary, a gap or a segment, which are known by their ids."""
     start, stop = find_attribute(data, attributes, end, _ID)
-    letter = _letter_of_id(data, start, stop)
+    letter, colon = _letter_of_id(data, start, stop)
     if letter == 0:
         return
+    noted = state[PIECES]
     name = np.int64(name_hash(data, start, stop))
     if tag != t.TEMPLATE:
         if letter == _S:
@@ -206,17 +212,22 @@ def _note_streamed(
             pieces[boundary, ELEMENT] = state[DEPTH]
             pieces[boundary, OUTER] = state[BOUNDARY_AT]
             state[BOUNDARY_AT] = boundary
+    if state[PIECES] > noted:
+        pieces[state[PIECES], NUMBER] = np.int64(
+            name_hash(data, start, colon - 1) ^ (name_hash(data, colon, stop) * PRIME)
+        )
 
 
 @kernel
-def _letter_of_id(data: Bytes, start: int, stop: int) -> int:
-    """The B, P or S of an id that ends as `B:1f` does, or 0; a page may put a prefix before it."""
+def _letter_of_id(data: Bytes, start: int, stop: int) -> tuple[int, int]:
+    """The B, P or S of an id that ends as `B:1f` does, or 0, and the place of the colon after it;
+    a page may put a prefix before it."""
     i = stop
     while i > start and (48 <= data[i - 1] <= 57 or 97 <= data[i - 1] <= 102):
         i -= 1
     if start < 0 or i == stop or i - 2 < start or data[i - 1] != COLON:
-        return 0
-    return np.int64(data[i - 2])
+        return 0, start
+    return np.int64(data[i - 2]), i - 1
 
 
 @kernel
@@ -389,6 +400,8 @@ def _named(state: State, pieces: Pieces, kind: int, name: int) -> int:
 @kernel
 def is_to_assemble(state: State, pieces: Pieces) -> bool:
     """Whether anything that was noted has to move; slots are filled first."""
+    if state[SCRIPTS] == 0:
+        _move_by_number(state, pieces)
     for number in range(1, state[PIECES] + 1):
         kind = pieces[number, KIND]
         if kind == RUN and pieces[number, START] < pieces[number, END]:
@@ -396,6 +409,30 @@ def is_to_assemble(state: State, pieces: Pieces) -> bool:
         elif kind == SLOT and pieces[number, END] >= 0:
             _fill_slot(pieces, number)
     return state[MOVES] > 0
+
+
+@kernel
+def _move_by_number(state: State, pieces: Pieces) -> None:
+    """Move each segment to the boundary or gap of its number. Whoever left out the scripts may have
+    left out the comments, too, which say where a fallback ends: then it stays."""
+    for goal in range(1, min(state[PIECES], MAX_CALLS) + 1):
+        kind = pieces[goal, KIND]
+        if kind != BOUNDARY and kind != GAP:
+            continue
+        for number in range(1, state[PIECES] + 1):
+            if (
+                pieces[number, KIND] == SEGMENT
+                and pieces[number, NUMBER] == pieces[goal, NUMBER]
+                and pieces[number, END] >= 0
+                and not pieces[number, TAKEN]
+            ):
+                if pieces[goal, END] < 0:
+                    pieces[goal, END] = pieces[goal, START]
+                pieces[number, TAKEN] = 1
+                pieces[goal, TAKEN] = 1
+                pieces[goal, FIRST] = number
+                state[MOVES] += 1
+                break
 
 
 @kernel

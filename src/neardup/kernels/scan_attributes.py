@@ -18,6 +18,7 @@ from neardup.kernels.scan_bytes import (
     find,
     hash_of,
     hash_table,
+    is_letter,
     is_space,
     look_up,
     name_hash,
@@ -31,15 +32,41 @@ from neardup.kernels.scan_styles import HIDDEN, style_hides
 OPEN = 2  # of a dialog: it is shown
 SELF_CLOSING = 4  # `/>`
 DATED = 8  # itemprop="datePublished"
+COMMENTS = 16  # itemprop="comment", or a class or id that names comments of readers
+OVERLAY = 32  # or a consent notice or another dialog over the page, also by its role
 REGION_SHIFT = 8
 
 _STYLE, _HIDDEN, _ROLE, _OPEN, _ITEMPROP = (
     np.uint64(hash_of(name)) for name in ("style", "hidden", "role", "open", "itemprop")
 )
-_DATE_PUBLISHED = np.uint64(hash_of("datepublished"))
+_DATE_PUBLISHED, _COMMENT = np.uint64(hash_of("datepublished")), np.uint64(hash_of("comment"))
 _ROLES = {"main": 1, "article": 1, "banner": 2, "navigation": 3, "complementary": 4}
 _ROLES |= {"contentinfo": 5}
+_DIALOG = 7
+_ROLES |= {"dialog": _DIALOG, "alertdialog": _DIALOG}
 _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
+
+# What the words of a name say. Sites and plugins made up `comments-area`, `wpd-comment-text`,
+# `CommentList` and `CybotCookiebotDialog`, but the words in them are few. A word that states
+# something about a page (`comments-open`, `no-comments`, `has-modal`) names no part of it.
+OF_COMMENTS, OF_OVERLAY, COOKIE, NOTICE, STATE = 1, 2, 4, 8, 16
+_WORDS = {
+    OF_COMMENTS: "comment comments commentlist commentarea commentbody "
+    "commentbox commentcontent commentform commentsarea commentsection commentslist "
+    "commentthread commentwrap commentaire commentaires commenti comentario comentarios "
+    "kommentar kommentare kommentarer komentarz komentarze disqus pinglun liuyan",
+    OF_OVERLAY: "modal popup consent gdpr onetrust cookiebot cookieconsent cookiebanner "
+    "cookiebar cookielaw cookielawinfo cookienotice",
+    COOKIE: "cookie cookies",
+    NOTICE: "alert banner bar box dialog disclaimer info law message notice notification overlay "
+    "policy preferences settings warning",
+    STATE: "allowed closed count counts disabled enabled has hide no off on open show toggle "
+    "with without",
+}
+MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+_WORD_KEYS, _WORD_MEANINGS = hash_table(MEANINGS, 256)
+_LONGEST_WORD = max(map(len, MEANINGS))
+_SHORTEST_WORD = min(map(len, MEANINGS))
 
 
 @kernel
@@ -103,6 +130,47 @@ def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
             or (size == 8 and first == 105)  # i......., itemprop
         ):
             facts |= _fact_of(data, name_hash(data, name, name_end), value, value_end)
+        elif (size == 5 and first == 99) or (size == 2 and first == 105):  # class and id
+            facts |= part_named(data, value, value_end)
+
+
+@kernel
+def part_named(data: Bytes, i: int, end: int) -> int:
+    """The part of a page that the names of an element tell: COMMENTS, OVERLAY or 0.
+
+    Names are separated by white space, words in a name by anything but letters, or by a capital.
+    """
+    facts, meanings = 0, 0
+    while i < end:
+        byte = data[i]
+        if not is_letter(byte):
+            if is_space(byte):
+                facts |= _part_of(meanings)
+                meanings = 0
+            i += 1
+            continue
+        word = i
+        i += 1
+        while i < end and 97 <= data[i] <= 122:
+            i += 1
+        if i == word + 1 and data[word] <= 90:  # CAPITALS
+            while i < end and 65 <= data[i] <= 90:
+                i += 1
+        if _SHORTEST_WORD <= i - word <= _LONGEST_WORD:
+            meanings |= look_up(_WORD_KEYS, _WORD_MEANINGS, name_hash(data, word, i))
+    return facts | _part_of(meanings)
+
+
+@kernel
+def _part_of(meanings: int) -> int:
+    """What the words of one name say together."""
+    if meanings & STATE:
+        return 0
+    if meanings & OF_COMMENTS:
+        return COMMENTS
+    if meanings & OF_OVERLAY or meanings & (COOKIE | NOTICE) == COOKIE | NOTICE:
+        return OVERLAY
+    return 0
 
 
 @kernel
@@ -116,9 +184,10 @@ def _fact_of(data: Bytes, name: np.uint64, value: int, value_end: int) -> int:
         return OPEN
     if name == _ROLE:
         region = look_up(_ROLE_KEYS, _ROLE_REGIONS, name_hash(data, value, value_end))
-        return region << REGION_SHIFT
-    if name == _ITEMPROP and name_hash(data, value, value_end) == _DATE_PUBLISHED:
-        return DATED
+        return OVERLAY if region == _DIALOG + 1 else region << REGION_SHIFT
+    if name == _ITEMPROP:
+        said = name_hash(data, value, value_end)
+        return DATED if said == _DATE_PUBLISHED else COMMENTS if said == _COMMENT else 0
     return 0
 
 

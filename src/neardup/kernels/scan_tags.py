@@ -50,7 +50,7 @@ KIND_OF |= {"caption": 7, "figcaption": 7, "legend": 7, "button": 8, "label": 8}
 KIND_OF |= {"listing": 6, "xmp": 6, "plaintext": 6}
 PARAGRAPH, QUOTE = 1, 5
 REGION_OF = {"main": 1, "article": 1, "header": 2, "nav": 3, "aside": 4, "footer": 5}
-MAIN, HEADER, FOOTER = 1, 2, 5
+MAIN, HEADER, NAVIGATION, FOOTER, COMMENTS, OVERLAY = 1, 2, 3, 5, 6, 7
 NO_KIND, NO_REGION = -1, -1
 
 _FLAG_WORDS: Mapping[int, str] = {

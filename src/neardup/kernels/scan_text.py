@@ -43,7 +43,8 @@ WATCHED_PIECE = 19  # the piece that ends with the element at WATCHED
 BOUNDARY_AT = 20  # the innermost boundary that is open
 MOVES = 21  # pieces that a browser shows elsewhere
 CALLS = 22  # that move pieces
-INNERMOST = 23  # from here on, for each element, its innermost open frame
+SCRIPTS = 23  # scripts that are no data
+INNERMOST = 24  # from here on, for each element, its innermost open frame
 STATE_SIZE = INNERMOST + 256
 
 # The context that text stands in. Kind and region are as in `model`.

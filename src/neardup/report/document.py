@@ -102,6 +102,7 @@ def report_document(
                 if similarities[decision].any()
             ],
             spread=spread_over_hosts(corpus, outcome, hosts),
+            shells=summary.get("shells", {"pages": 0}),
             run=_run_details(summary, t),
             omitted=_omitted(in_sample, listing, pairs, t),
         )

@@ -149,6 +149,7 @@ class Layout:
     starts: Numbers  # of each line in the data
     documents: Numbers  # the first line of each page
     link_shares: NDArray[np.float32]
+    regions: NDArray[np.uint8]
     menus: NDArray[np.bool_]  # menus, footers and buttons, as the markup says
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: Keys  # 0 for a page without a host
@@ -268,20 +269,21 @@ class LineCounts:
 
 def _may_have_sites(pages: pa.RecordBatch) -> bool:
     """As `Layout.has_sites`, without a look at the text."""
-    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages, 0)[2].any())
+    return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages, 0)[3].any())
 
 
 def _of_markup(
     pages: pa.RecordBatch, text_lines: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Link shares, menus and furniture: see `Layout`. Plain texts have `text_lines` lines."""
+) -> tuple[NDArray[np.float32], NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Link shares, regions, menus and furniture: see `Layout`. Plain texts have `text_lines`
+    lines."""
     if "kinds" not in pages.schema.names:
         no = np.zeros(text_lines, bool)
-        return np.zeros(text_lines, np.float32), no, no
+        return np.zeros(text_lines, np.float32), no.view(np.uint8), no, no
     link_shares = ragged(pages["link_shares"]).values
     regions, kinds = ragged(pages["regions"]).values, ragged(pages["kinds"]).values
     menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
-    return link_shares, menus, menus | (link_shares >= FURNITURE_LINKS)
+    return link_shares, regions, menus, menus | (link_shares >= FURNITURE_LINKS)
 
 
 def title_keys(pages: pa.RecordBatch) -> Keys:

@@ -14,6 +14,7 @@ from typing import Any
 HOSTS = set("article aside blockquote div footer h1 h2 h3 h4 h5 h6 header main nav p".split())
 HOSTS |= {"section", "span"}
 CALL = re.compile(r"""\$R([CRS])\(\s*["']([^"']*)["']\s*,\s*["']([^"']*)["']\s*([),])""")
+STREAMED = re.compile("(.*)([BPS]):([0-9a-f]+)")
 BEGIN, END = {"$", "$?", "$!", "$~", "&"}, {"/$", "/&"}
 
 
@@ -67,16 +68,51 @@ def node_of(element: Any, name_of: Any) -> Node:
 
 
 def run_stream(root: Node) -> None:
-    """Do what the calls of React's scripts do, in order."""
-    for script in list(root.walk()):
-        if script.name != "script" or script.get("type") == "application/ld+json":
-            continue
+    """Do what the calls of React's scripts do, in order; without scripts, what they would do."""
+    scripts = [node for node in root.walk() if node.name == "script"]
+    scripts = [node for node in scripts if node.get("type") != "application/ld+json"]
+    if not scripts:
+        _run_by_number(root)
+    for script in scripts:
         source = "".join(child.data for child in script.children)
         for kind, one, other, closing in CALL.findall(source):
             if kind == "S":
                 _fill(_by_id(root, one), _by_id(root, other))
             elif closing == ")" or kind == "R":
                 _complete(_by_id(root, one), _by_id(root, other))
+
+
+def _run_by_number(root: Node) -> None:
+    segments = [node for node in root.walk() if _is_segment(node)]
+    for goal in list(root.walk()):
+        name = STREAMED.fullmatch(goal.get("id") or "")
+        if goal.name != "template" or not name or name[2] == "S":
+            continue
+        found = [each for each in segments if each.get("id") == f"{name[1]}S:{name[3]}"]
+        for segment in found[:1]:
+            segments.remove(segment)
+            if name[2] == "B" and _has_end(goal):
+                _complete(goal, segment)
+            else:
+                _fill(segment, goal)
+
+
+def _is_segment(node: Node) -> bool:
+    hidden = node.get("hidden") is not None or node.name in ("tr", "tbody")
+    return hidden and node.name != "template" and node.get("id") is not None
+
+
+def _has_end(boundary: Node) -> bool:
+    assert boundary.parent is not None
+    siblings = boundary.parent.children
+    depth = 0
+    for node in siblings[siblings.index(boundary) :]:
+        if node.name == "!" and node.data in END:
+            if depth == 0:
+                return True
+            depth -= 1
+        depth += node.name == "!" and node.data in BEGIN
+    return False
 
 
 def _by_id(root: Node, name: str) -> Node | None:

@@ -9,6 +9,7 @@ from itertools import accumulate
 from kernels.reference.shingles import BASE, WORD, mix
 
 MOST = 0.75
+COMMENTS, OVERLAY = 6, 7
 SHORT_ARTICLE = 500
 
 
@@ -33,9 +34,11 @@ class Line:
         return self.weight * self.unit * len(self.tokens)
 
 
-def told_share(menu: bool, link_share: float, link: float) -> float:
-    """The share of a line that is told and not a link."""
-    return max(link, 0.0 if menu else 1.0 - link_share)
+def told_share(menu: bool, region: int, link_share: float, link: float, outside: float) -> float:
+    """The share of a line that is told and not a link: nothing of menus and dialogs, and of
+    comments a part."""
+    share = max(link, 0.0 if menu or region == OVERLAY else 1.0 - link_share)
+    return share * outside if region == COMMENTS and not menu else share
 
 
 def line_weights(

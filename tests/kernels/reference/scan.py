@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 import html5lib
 
 from kernels.reference.assembly import Node, flatten, node_of, run_stream
+from neardup.kernels.scan_attributes import (
+    COOKIE,
+    MEANINGS,
+    NOTICE,
+    OF_COMMENTS,
+    OF_OVERLAY,
+    STATE,
+)
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 
@@ -34,11 +42,12 @@ KINDS |= {f"h{level}": HEADING for level in range(1, 7)}
 KINDS |= {"blockquote": QUOTE, "caption": CAPTION, "figcaption": CAPTION, "legend": CAPTION}
 KINDS |= dict.fromkeys(PREFORMATTED, CODE) | {"button": CONTROL, "label": CONTROL}
 
-BODY, MAIN, HEADER, NAV, ASIDE, FOOTER = range(6)
+BODY, MAIN, HEADER, NAV, ASIDE, FOOTER, COMMENTS, OVERLAY = range(8)
 REGIONS = {"main": MAIN, "article": MAIN, "header": HEADER, "nav": NAV, "aside": ASIDE}
 REGIONS |= {"footer": FOOTER}
 ROLES = {"main": MAIN, "article": MAIN, "banner": HEADER, "navigation": NAV}
 ROLES |= {"complementary": ASIDE, "contentinfo": FOOTER}
+DIALOGS = {"dialog", "alertdialog"}
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 COLOURS = {"white": "ffffff", "black": "000000"}
@@ -180,15 +189,43 @@ def _inside(element: Node, name: str, context: Context) -> Context:
     kind = KINDS.get(name, context.kind)
     if (name, context.kind) == ("p", QUOTE):
         kind = QUOTE
-    region = REGIONS.get(name, context.region)
-    if context.region == MAIN and region in (HEADER, FOOTER):
-        region = MAIN
     return Context(
         kind,
-        ROLES.get((element.get("role") or "").lower(), region),
+        _region(element, name, context.region),
         context.linked or name == "a",
         context.preformatted or name in PREFORMATTED,
     )
+
+
+def _region(element: Node, name: str, outer: int) -> int:
+    role = (element.get("role") or "").lower()
+    if name in BLOCK_ELEMENTS or role in ROLES:
+        parts = {part_named(element.get(names) or "") for names in ("class", "id")}
+        if COMMENTS in parts or (element.get("itemprop") or "").lower() == "comment":
+            return COMMENTS
+        if OVERLAY in parts or role in DIALOGS:
+            return OVERLAY
+    region = ROLES.get(role, REGIONS.get(name, outer))
+    if outer in (COMMENTS, OVERLAY) and region != NAV:
+        return outer
+    if outer == MAIN and role not in ROLES and region in (HEADER, FOOTER):
+        return MAIN
+    return region
+
+
+def part_named(names: str) -> int:
+    """The part of a page that a class or id names: comments, a dialog, or none in particular."""
+    parts = set()
+    for name in re.split("[ \t\n\f\r]", names):
+        words = re.findall("[A-Za-z][a-z]+|[A-Z]+|[a-z]", name)
+        meanings = {MEANINGS.get(word.lower(), 0) for word in words}
+        if STATE in meanings:
+            continue
+        if OF_COMMENTS in meanings:
+            parts.add(COMMENTS)
+        elif OF_OVERLAY in meanings or {COOKIE, NOTICE} <= meanings:
+            parts.add(OVERLAY)
+    return min(parts, default=BODY)
 
 
 def _lines(text: str, context: Context) -> Iterator[Piece]:

@@ -226,7 +226,7 @@ class OwnText(Method):
         tokens, piece_tokens, line_pieces, dense = _cut(page.data, page.starts, page.bits)
         counts = np.diff(piece_tokens[line_pieces])
         units = counts * np.where(dense, 1, 2)
-        prose = own_text.prose_shares(page.menus, page.link_shares, o.link)
+        prose = own_text.prose_shares(page.menus, page.regions, page.link_shares, o.link, o.outside)
         weights = own_text.line_weights(
             prose, units, page.documents, o.short, o.prose_share, o.outside
         )
