@@ -89,8 +89,8 @@ COMPLETE = '<script>$RC("B:{0}","S:{0}")</script>'
             id="no call: hidden stays hidden",
         ),
         pytest.param(
-            GAP.format(0) + GAP.format(1) + SEGMENT.format(1, "b") + SEGMENT.format(0, "a"),
-            ["a", "b"],
+            GAP.format(0) + "-" + GAP.format(1) + SEGMENT.format(1, "b") + SEGMENT.format(0, "a"),
+            ["a-b"],
             id="stored without its scripts",
         ),
         pytest.param(
