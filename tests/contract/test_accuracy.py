@@ -1,4 +1,4 @@
-"""`own-text` at its default setting on the four labelled sets, counted as their scorer counts."""
+"""`own-text` at its default setting on the six labelled sets, counted as their scorer counts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
 from neardup.local.result import Result
 
-PRECISION, RECALL, F1 = 0.985, 0.97, 0.98
-EXCERPTS = 0.8  # of them, those that must be told to be contained in their article
+PRECISION = 0.99
+F1 = {
+    "reprints-en": 0.99,
+    "reprints-zh": 0.995,
+    "versions-en": 0.995,
+    "versions-zh": 0.985,
+    "copies-en": 0.99,
+    "copies-zh": 0.99,
+}
+EXCERPTS = 0.9  # of them, those that must be told to be contained in their article
 REPRINTS = ["reprints-en", "reprints-zh"]  # only these have excerpts and half-and-half pages
-VERSIONS = ["versions-en", "versions-zh"]
 
 Run = tuple[ClusterTruth, Result]
 
@@ -37,13 +44,12 @@ def run(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
     return run_on
 
 
-@pytest.mark.parametrize("name", REPRINTS + VERSIONS)
+@pytest.mark.parametrize("name", F1)
 def test_pairs_are_right_and_found(name: str, run: Callable[[str], Run]) -> None:
     truth, result = run(name)
     scores = score(truth, clusters_of(result))
     assert scores["precision"] >= PRECISION
-    assert scores["recall"] >= RECALL
-    assert scores["f1"] >= F1
+    assert scores["f1"] >= F1[name]
 
 
 @pytest.mark.parametrize("name", REPRINTS)

@@ -57,7 +57,7 @@ def test_case_width_and_punctuation_do_not_matter() -> None:
         '<section class="CommentList">',
         '<ol class="wpd-comment-text x">',
         '<div itemprop="comment">',
-        '<div class="pinglun">',
+        '<ul id="kommentare">',
         '<div class="cookie-notice">',
         '<div role="dialog">',
     ],

@@ -378,7 +378,7 @@ def _end_tag(
     if not is_letter(data[i + 2]):
         return after_bogus_comment(data, i + 2, end)  # `</>` too
     tag, after_name, name = t.read_name(data, i + 2, end)
-    after, _ = read_attributes(data, after_name, end)
+    after, _ = read_attributes(data, after_name, end, False)
     if after >= end:
         return end
     if frames[state[DEPTH], FLAGS] & t.FOREIGN_ELEMENT:
@@ -411,7 +411,7 @@ def _start_tag(
     here, a new block, void elements, raw text. What is left becomes an open element.
     """
     tag, after_name, name = t.read_name(data, i + 1, end)
-    after, facts = read_attributes(data, after_name, end)
+    after, facts = read_attributes(data, after_name, end, t.MAY_BE_PART[tag])
     if after >= end:
         return end  # the page ends within the tag, which is dropped
     facts &= ~state[REVEALED]
@@ -484,24 +484,26 @@ def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
         outer = (context >> KIND_SHIFT) & KIND_MASK
         if not (kind == t.PARAGRAPH and outer == t.QUOTE):  # a paragraph of a quote is quoted
             context = (context & ~(KIND_MASK << KIND_SHIFT)) | kind << KIND_SHIFT
-    region = _region_in((context >> REGION_SHIFT) & REGION_MASK, tag, flags, facts)
+    region = _region_in((context >> REGION_SHIFT) & REGION_MASK, tag, facts)
     return (context & ~(REGION_MASK << REGION_SHIFT)) | region << REGION_SHIFT
 
 
 @kernel
-def _region_in(outer: int, tag: int, flags: int, facts: int) -> int:
-    """The region of an element's content, by that of the element: what its names say, otherwise
-    its role, otherwise its tag."""
+def _region_in(outer: int, tag: int, facts: int) -> int:
+    """The region of an element's content, by that of the element, its role and its tag. In the body
+    and in articles, names may tell comments and dialogs."""
     region = (facts >> ROLE_SHIFT) - 1
-    role = region >= 0
-    if not role:
+    by_role = region >= 0
+    if not by_role:
         region = t.REGIONS[tag]
-    if flags & t.BLOCK and facts & (COMMENTS | OVERLAY):
+    in_text = outer <= t.MAIN and region <= t.MAIN
+    if in_text and t.MAY_BE_PART[tag] and facts & (COMMENTS | OVERLAY):
         return t.COMMENTS if facts & COMMENTS else t.OVERLAY
-    apart = outer == t.COMMENTS or outer == t.OVERLAY
-    if region < 0 or (apart and region != t.NAVIGATION):
+    if region < 0:
+        return outer
+    if outer >= t.COMMENTS and (region <= t.HEADER or region == t.FOOTER):
         return outer  # a comment may be an article, with a header of its own
-    if outer == t.MAIN and not role and (region == t.HEADER or region == t.FOOTER):
+    if outer == t.MAIN and not by_role and (region == t.HEADER or region == t.FOOTER):
         return t.MAIN  # the header of an article is not that of the site
     return region
 
@@ -557,5 +559,5 @@ def _raw_element(
     if stop >= end:
         return end
     _, after_name, _ = t.read_name(data, stop + 2, end)
-    after, _ = read_attributes(data, after_name, end)
+    after, _ = read_attributes(data, after_name, end, False)
     return min(after + 1, end)

@@ -47,26 +47,26 @@ _ROLES |= {"dialog": _DIALOG, "alertdialog": _DIALOG}
 _ROLE_KEYS, _ROLE_REGIONS = hash_table({role: region + 1 for role, region in _ROLES.items()}, 32)
 
 # What the words of a name say. Sites and plugins made up `comments-area`, `wpd-comment-text`,
-# `CommentList` and `CybotCookiebotDialog`, but the words in them are few. A word that states
+# `CommentList` and `CybotCookieConsent`, but the words in them are few. A word that states
 # something about a page (`comments-open`, `no-comments`, `has-modal`) names no part of it.
 OF_COMMENTS, OF_OVERLAY, COOKIE, NOTICE, STATE = 1, 2, 4, 8, 16
 _WORDS = {
-    OF_COMMENTS: "comment comments commentlist commentarea commentbody "
-    "commentbox commentcontent commentform commentsarea commentsection commentslist "
-    "commentthread commentwrap commentaire commentaires commenti comentario comentarios "
-    "kommentar kommentare kommentarer komentarz komentarze disqus pinglun liuyan",
-    OF_OVERLAY: "modal popup consent gdpr onetrust cookiebot cookieconsent cookiebanner "
-    "cookiebar cookielaw cookielawinfo cookienotice",
+    OF_COMMENTS: "comment comments commentlist commentarea commentbody commentbox commentcontent "
+    "commentform commentsarea commentsection commentslist commentthread commentwrap commentaire "
+    "commentaires commenti comentario comentarios kommentar kommentare kommentarer komentarz "
+    "komentarze",
+    OF_OVERLAY: "modal popup consent cookieconsent cookiebanner cookiebar cookiebot cookielaw "
+    "cookielawinfo cookienotice",
     COOKIE: "cookie cookies",
     NOTICE: "alert banner bar box dialog disclaimer info law message notice notification overlay "
     "policy preferences settings warning",
-    STATE: "allowed closed count counts disabled enabled has hide no off on open show toggle "
-    "with without",
+    STATE: "allowed closed count counts disabled enabled has hide no off on open show toggle with "
+    "without",
 }
 MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 _WORD_KEYS, _WORD_MEANINGS = hash_table(MEANINGS, 256)
 _LONGEST_WORD = max(map(len, MEANINGS))
-_SHORTEST_WORD = min(map(len, MEANINGS))
+_A, _C, _D, _E, _K, _M, _N, _O, _P, _S, _U = (ord(letter) for letter in "acdekmnopsu")
 
 
 @kernel
@@ -109,8 +109,11 @@ def next_attribute(data: Bytes, i: int, end: int) -> tuple[int, int, int, int, i
 
 
 @kernel
-def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
-    """Past the attributes of a tag: the place of its `>` (or `end`), and the facts they state."""
+def read_attributes(data: Bytes, i: int, end: int, is_part: bool) -> tuple[int, int]:
+    """Past the attributes of a tag: the place of its `>` (or `end`), and the facts they state.
+
+    Only the names of elements that may be a part of the page (`is_part`) are looked at.
+    """
     facts = 0
     while True:
         before = i
@@ -130,7 +133,8 @@ def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
             or (size == 8 and first == 105)  # i......., itemprop
         ):
             facts |= _fact_of(data, name_hash(data, name, name_end), value, value_end)
-        elif (size == 5 and first == 99) or (size == 2 and first == 105):  # class and id
+        elif is_part and ((size == 5 and first == 99) or (size == 2 and first == 105)):
+            # class and id
             facts |= part_named(data, value, value_end)
 
 
@@ -138,27 +142,59 @@ def read_attributes(data: Bytes, i: int, end: int) -> tuple[int, int]:
 def part_named(data: Bytes, i: int, end: int) -> int:
     """The part of a page that the names of an element tell: COMMENTS, OVERLAY or 0.
 
-    Names are separated by white space, words in a name by anything but letters, or by a capital.
+    Names are separated by white space. Few have a word that begins as it should, and only these
+    are cut to words: by anything but letters, and by capitals.
     """
-    facts, meanings = 0, 0
+    facts, start = 0, i
+    i = find(data, i + 1, end, _O)
+    while i + 2 < end:
+        first = data[i - 1]
+        begins = i - 1 == start or not is_letter(data[i - 2]) or first <= 90
+        if begins and _is_beginning(first | CASE, data[i + 1], data[i + 2]):
+            name = i
+            while name > start and not is_space(data[name - 1]):
+                name -= 1
+            while i < end and not is_space(data[i]):
+                i += 1
+            facts |= _part_of(_meanings(data, name, i))
+        i = find(data, i + 1, end, _O)
+    return facts
+
+
+@kernel
+def _is_beginning(first: int, third: int, fourth: int) -> bool:
+    """Whether a word with these letters beside an `o` begins as one that names a part: comment,
+    coment-, komment-, koment-, consent, cookie, modal, popup."""
+    if first == _C:
+        return (
+            (third == _M and (fourth == _M or fourth == _E))
+            or (third == _N and fourth == _S)
+            or (third == _O and fourth == _K)
+        )
+    if first == _K:
+        return third == _M and (fourth == _M or fourth == _E)
+    return (first == _M and third == _D and fourth == _A) or (
+        first == _P and third == _P and fourth == _U
+    )
+
+
+@kernel
+def _meanings(data: Bytes, i: int, end: int) -> int:
+    """What the words of one name say, as bits."""
+    meanings = 0
     while i < end:
-        byte = data[i]
-        if not is_letter(byte):
-            if is_space(byte):
-                facts |= _part_of(meanings)
-                meanings = 0
-            i += 1
-            continue
         word = i
         i += 1
+        if not is_letter(data[word]):
+            continue
         while i < end and 97 <= data[i] <= 122:
             i += 1
         if i == word + 1 and data[word] <= 90:  # CAPITALS
             while i < end and 65 <= data[i] <= 90:
                 i += 1
-        if _SHORTEST_WORD <= i - word <= _LONGEST_WORD:
+        if i - word <= _LONGEST_WORD:
             meanings |= look_up(_WORD_KEYS, _WORD_MEANINGS, name_hash(data, word, i))
-    return facts | _part_of(meanings)
+    return meanings
 
 
 @kernel

@@ -50,7 +50,7 @@ KIND_OF |= {"caption": 7, "figcaption": 7, "legend": 7, "button": 8, "label": 8}
 KIND_OF |= {"listing": 6, "xmp": 6, "plaintext": 6}
 PARAGRAPH, QUOTE = 1, 5
 REGION_OF = {"main": 1, "article": 1, "header": 2, "nav": 3, "aside": 4, "footer": 5}
-MAIN, HEADER, NAVIGATION, FOOTER, COMMENTS, OVERLAY = 1, 2, 3, 5, 6, 7
+MAIN, HEADER, FOOTER, COMMENTS, OVERLAY = 1, 2, 5, 6, 7
 NO_KIND, NO_REGION = -1, -1
 
 _FLAG_WORDS: Mapping[int, str] = {
@@ -100,6 +100,10 @@ for _name, _kind in KIND_OF.items():
 REGIONS = np.full(256, NO_REGION, np.int64)
 for _name, _region in REGION_OF.items():
     REGIONS[ID[_name]] = _region
+
+# Whose classes and ids may name a part of the page: elements that hold others.
+MAY_BE_PART = np.zeros(256, np.bool_)
+MAY_BE_PART[[ID[name] for name in "article aside div dl form ol section ul".split()]] = True
 
 _ids = {**ID, **{alias: ID[name] for alias, name in ALIASES.items()}}
 _KEYS, _VALUES = hash_table(_ids, 512)

@@ -1,8 +1,8 @@
 """The lines of pages, and which of them are main text, judged from the page alone.
 
-A line is a block of the page. It is main text when it stands outside navigation, header, footer,
-aside, comments and dialogs, less than half of it is links, it is no button or label, and it is long
-or ends as a sentence does.
+A line is a block of the page. It is main text when it stands outside navigation, header, footer
+and aside, less than half of it is links, it is no button or label, and it is long or ends as a
+sentence does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neardup.model import BlockKind, Region
 
 LINK_SHARE = 0.5
 LONG_ENOUGH = 60  # bytes of UTF-8: ten English words or twenty Chinese characters
-INSIDE = pa.array([Region.BODY, Region.MAIN], pa.uint8())
+OUTSIDE = pa.array([Region.HEADER, Region.NAV, Region.ASIDE, Region.FOOTER], pa.uint8())
 SENTENCE_END = r"""[.!?…。！？｡।॥؟۔։።។။][.!?…。！？"'”’»›」』)）\]】]*$"""
 ENDING = 4  # characters: room for closing quotes and brackets after the full stop
 
@@ -66,7 +66,7 @@ def main_lines(pages: pa.RecordBatch) -> Lines:
         pc.match_substring_regex(pc.utf8_slice_codeunits(lines, -ENDING), SENTENCE_END),
     )
     apart = pc.or_(
-        pc.invert(pc.is_in(pages["regions"].flatten(), INSIDE)),
+        pc.is_in(pages["regions"].flatten(), OUTSIDE),
         pc.equal(pages["kinds"].flatten(), pa.scalar(BlockKind.CONTROL, pa.uint8())),
     )
     linked = pc.greater_equal(pages["link_shares"].flatten(), pa.scalar(LINK_SHARE, pa.float32()))

@@ -47,6 +47,11 @@ REGIONS = {"main": MAIN, "article": MAIN, "header": HEADER, "nav": NAV, "aside":
 REGIONS |= {"footer": FOOTER}
 ROLES = {"main": MAIN, "article": MAIN, "banner": HEADER, "navigation": NAV}
 ROLES |= {"complementary": ASIDE, "contentinfo": FOOTER}
+PARTS = set("article aside div dl form ol section ul".split())
+BEGINNING = re.compile(
+    "(?:(?<![A-Za-z])[ck]|[CK])om[me]|(?:(?<![A-Za-z])c|C)(?:ons|ook)"
+    "|(?:(?<![A-Za-z])m|M)oda|(?:(?<![A-Za-z])p|P)opu"
+)
 DIALOGS = {"dialog", "alertdialog"}
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
@@ -199,14 +204,14 @@ def _inside(element: Node, name: str, context: Context) -> Context:
 
 def _region(element: Node, name: str, outer: int) -> int:
     role = (element.get("role") or "").lower()
-    if name in BLOCK_ELEMENTS or role in ROLES:
+    region = ROLES.get(role, REGIONS.get(name))
+    if name in PARTS and outer in (BODY, MAIN) and region in (None, MAIN):
         parts = {part_named(element.get(names) or "") for names in ("class", "id")}
         if COMMENTS in parts or (element.get("itemprop") or "").lower() == "comment":
             return COMMENTS
         if OVERLAY in parts or role in DIALOGS:
             return OVERLAY
-    region = ROLES.get(role, REGIONS.get(name, outer))
-    if outer in (COMMENTS, OVERLAY) and region != NAV:
+    if region is None or (outer in (COMMENTS, OVERLAY) and region in (MAIN, HEADER, FOOTER)):
         return outer
     if outer == MAIN and role not in ROLES and region in (HEADER, FOOTER):
         return MAIN
@@ -219,7 +224,7 @@ def part_named(names: str) -> int:
     for name in re.split("[ \t\n\f\r]", names):
         words = re.findall("[A-Za-z][a-z]+|[A-Z]+|[a-z]", name)
         meanings = {MEANINGS.get(word.lower(), 0) for word in words}
-        if STATE in meanings:
+        if STATE in meanings or not BEGINNING.search(name):
             continue
         if OF_COMMENTS in meanings:
             parts.add(COMMENTS)
