@@ -151,9 +151,8 @@ except neardup.UsageError as error:
 
 
 def test_data_frames_of_spark_connect(tmp_path: Path) -> None:
-    """Needs the packages of `pyspark[connect]`, which neardup does not."""
+    """With the packages of `pyspark[connect]`, which neardup itself does not need."""
     need_spark()
-    pytest.importorskip("grpc")
     told = subprocess.run(
         [sys.executable, "-c", ON_CONNECT, str(tmp_path / "work")],
         env={
