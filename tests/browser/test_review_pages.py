@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from contrast import CONTRAST
+from neardup.pages.limits import FIELD_LENGTH
 from sample_pages import html, long_html
 from service_process import PATIENT, READ, TOKENS, WRITE, Service, serving
 
@@ -102,7 +103,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         for copy in "ab"
     ]
     records.append({"id": "javascript:alert(1)", "url": "javascript:alert(1)", "text": "A link."})
-    records += [{"id": f"long {copy}", "title": LONG, "text": f"{LONG} {copy}"} for copy in "ab"]
+    title = LONG[:FIELD_LENGTH]
+    records += [{"id": f"long {copy}", "title": title, "text": f"{LONG} {copy}"} for copy in "ab"]
     with serving(tmp_path_factory.mktemp("hostile"), *PATIENT) as running:
         add(running.url, records)
         compile_every_method(running)

@@ -99,9 +99,6 @@ def test_a_run_without_report(
     assert "report:" not in out
     assert (tmp_path / "out" / "clusters.jsonl").is_file()
     assert not (tmp_path / "out" / "report.html").exists()
-    code, _, err = neardup(capsys, monkeypatch, *arguments, "--force", "--engine", "spark")
-    assert code == 2
-    assert "--no-report" in err
 
 
 def test_dedup_takes_options_from_a_file_and_the_command_line_wins(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def test_where_nothing_can_be_kept_a_run_goes_on_and_warm_up_fails(
         monkeypatch.setattr(compiled, "writable", lambda: tmp_path / "file" / "kernels")
     else:
         monkeypatch.setattr(warm_up, "note_ready", refuse)
+    monkeypatch.setattr(logging.getLogger("neardup"), "filters", [])  # gets one, for the process
     warm_up.prepare_run("exact")
     told = capfd.readouterr().err.splitlines()
     assert told[-1].startswith("neardup: cannot keep compiled kernels in")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neardup.model import RawPage, Skip
 from neardup.pages import Limits, read_records
+from neardup.pages.parquet import parquet_blocks, read_parquet
+from neardup.pages.raw import raw_batch
+from neardup.schemas import RAW
 
 
 def read_table(
@@ -124,3 +130,55 @@ def test_not_parquet_among_others(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
     (tmp_path / "b.html").write_text("<p>x")
     assert told(list(read_records([str(tmp_path)]))) == ["unreadable", "b.html"]
+
+
+texts = st.sampled_from(["", "a", "你好", "t" * 60, "http://x.example/", "a.parquet:1"])
+undecodable = st.sampled_from([b"", b"a", b"\xff\xfe", "é".encode()])
+moments = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - as tables have them
+KINDS = {
+    "strings": (pa.string(), texts),
+    "large strings": (pa.large_string(), texts),
+    "dictionary": (pa.dictionary(pa.int8(), pa.string()), texts),
+    "bytes": (pa.binary(), undecodable),
+    "integers": (pa.int32(), st.integers(-5, 5)),
+    "floats": (pa.float64(), st.floats(-5, 5)),
+    "booleans": (pa.bool_(), st.booleans()),
+    "times": (pa.timestamp("us"), moments),
+    "zoned times": (
+        pa.timestamp("us", "Asia/Shanghai"),
+        moments.map(lambda at: at.astimezone(UTC)),
+    ),
+    "written times": (pa.string(), st.sampled_from(["2024-01-02", "2024-13-02", "soon"])),
+    "nothing": (pa.null(), st.none()),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    """A table with some of the columns of pages, of any type."""
+    count = draw(st.integers(1, 5))
+    columns = {}
+    for name in draw(st.sets(st.sampled_from(["id", "url", "title", "time", "html", "text"]))):
+        kind, values = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+        cells = draw(st.lists(st.none() | values, min_size=count, max_size=count))
+        columns[name] = pa.array(cells, kind)
+    return pa.table(columns | {"number": range(count)})
+
+
+@given(tables(), st.sampled_from([Limits(), Limits(page_bytes=50)]))
+def test_rows_read_by_column_are_those_read_one_by_one(table: pa.Table, limits: Limits) -> None:
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    records = list(read_parquet("a/a.parquet", file, limits))
+    blocks = [block() for block in parquet_blocks("a/a.parquet", file, limits)]
+    pages = raw_batch([each for each in records if isinstance(each, RawPage)])
+    by_column = pa.Table.from_batches([block.pages for block in blocks], RAW)
+    assert by_column.to_pylist() == pages.to_pylist()
+    skips = [skip for block in blocks for skip in block.skips]
+    assert skips == [each for each in records if isinstance(each, Skip)]
+
+
+def test_times_that_are_written_as_text(tmp_path: Path) -> None:
+    [page] = read_table(tmp_path, pa.table({"text": ["t"], "time": ["2024-01-02T03:04:05Z"]}))
+    assert isinstance(page, RawPage)
+    assert page.time == datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -11,8 +11,7 @@ import pyarrow as pa
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
-from neardup.pages.parquet import ERRORS
-from neardup.pages.rows import BATCH_BYTES, TablePages, first_line
+from neardup.pages.rows import BATCH_BYTES, ERRORS, TablePages, first_line
 from neardup.pages.streams import Chunks
 
 FILE_MAGIC = b"ARROW1\0\0"

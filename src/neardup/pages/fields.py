@@ -25,6 +25,8 @@ _MILLISECONDS = 1e11  # the year 5138 in seconds: a larger number is in millisec
 def parse_time(value: object) -> datetime | None:
     """Parse ISO 8601, epoch seconds or milliseconds, or a datetime; without a zone it is UTC."""
     try:
+        if isinstance(value, bytes):  # text of a table
+            value = value.decode()
         if isinstance(value, str):
             value = datetime.fromisoformat(value.strip())
         elif isinstance(value, int | float) and not isinstance(value, bool):

@@ -15,7 +15,7 @@ from neardup.kernels.page_bytes import UNKNOWN, plain_times
 from neardup.model import RawPage, Skip
 from neardup.pages.fields import parse_time
 from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits
-from neardup.pages.raw import RawBatch, raw_batch
+from neardup.pages.raw import RawBatch, identities, with_records
 from neardup.schemas import RAW
 
 PADDING = kernel.PADDING
@@ -55,12 +55,7 @@ def read_columns(
         read_odd(line, text[lines.starts[line] : lines.starts[line + 1]].removesuffix(b"\n"))
         for line in odd
     ]
-    skips = [each for each in records if isinstance(each, Skip)]
-    others = [each for each in records if isinstance(each, RawPage)]
-    if others:
-        both = pa.concat_batches([pages, raw_batch(others)])
-        pages = both.take(pc.array_sort_indices(both["record"]))
-    return RawBatch(pages, skips)
+    return with_records(pages, records)
 
 
 def _pages(path: str, first: int, lines: kernel.Lines, rows: Numbers) -> pa.RecordBatch:
@@ -74,19 +69,9 @@ def _pages(path: str, first: int, lines: kernel.Lines, rows: Numbers) -> pa.Reco
 
     records = pa.array(rows + first)
     url = column(kernel.URL)
-    stated = column(kernel.ID)
-    identity = pc.if_else(_is_empty(stated), url, stated)
-    again = pa.repeat("", rows.size)
-    if _is_empty(identity).true_count or _may_be_names(identity, path):
-        number = records.cast(pa.string())
-        name = pc.binary_join_element_wise(path.rpartition("/")[2], number, ":")
-        identity = pc.if_else(_is_empty(identity), name, identity)
-        place = pc.binary_join_element_wise(path, number, ":")
-        again = pc.if_else(pc.equal(identity, name), place, "")
     return pa.record_batch(
         [
-            identity,
-            again,
+            *identities(column(kernel.ID), url, path, records),
             url,
             column(kernel.TITLE),
             _times(lines, rows),
@@ -98,15 +83,6 @@ def _pages(path: str, first: int, lines: kernel.Lines, rows: Numbers) -> pa.Reco
         ],
         schema=RAW,
     )
-
-
-def _is_empty(values: pa.StringArray) -> pa.BooleanArray:
-    return pc.equal(pc.binary_length(values), 0)
-
-
-def _may_be_names(ids: pa.StringArray, path: str) -> bool:
-    """Whether an id may be the name that a page without id would get: file.jsonl:7."""
-    return bool(pc.any(pc.starts_with(ids, path.rpartition("/")[2] + ":")).as_py())
 
 
 def _bodies(lines: kernel.Lines, rows: Numbers, *, everything: bool) -> pa.Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,21 +12,14 @@ import pyarrow.parquet as pq
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
-from neardup.pages.rows import BATCH_BYTES, TablePages, first_line, is_bytes
+from neardup.pages.raw import Block, only_skips, together
+from neardup.pages.rows import BATCH_BYTES, ERRORS, TablePages, first_line, is_bytes
 from neardup.pages.streams import Chunks
 
 _BATCH_ROWS = 1024
 _UNSURE_ROWS = 16  # for a large column whose values may repeat
-# MemoryError: a damaged size may ask for more than any machine has.
-ERRORS = (
-    pa.ArrowException,
-    OSError,
-    ValueError,
-    OverflowError,
-    KeyError,
-    TypeError,
-    MemoryError,
-)
+
+Record = TypeVar("Record")
 
 
 def read_parquet(
@@ -37,6 +31,33 @@ def read_parquet(
     row_groups: range | None = None,
 ) -> Iterator[RawPage | Skip]:
     """The pages of a file, in order, or those of some of its row groups."""
+    return _read(
+        path, stream, limits, keep_original, row_groups, TablePages.pages, lambda skip: skip
+    )
+
+
+def parquet_blocks(
+    path: str, stream: BinaryIO, limits: Limits, *, row_groups: range | None = None
+) -> Iterator[Block]:
+    """The same in blocks, which are read by column."""
+
+    def skipped(skip: Skip) -> tuple[int, Block]:
+        return 0, partial(only_skips, [skip])
+
+    blocks = _read(path, stream, limits, False, row_groups, TablePages.blocks, skipped)
+    return together(blocks)
+
+
+def _read(
+    path: str,
+    stream: BinaryIO,
+    limits: Limits,
+    keep_original: bool,
+    row_groups: range | None,
+    rows_of: Callable[[TablePages, pa.RecordBatch, int], Iterator[Record]],
+    skipped: Callable[[Skip], Record],
+) -> Iterator[Record]:
+    """What `rows_of` makes of the rows of a file, and `skipped` of its damage."""
     try:
         metadata = pq.read_metadata(stream)
         schema = metadata.schema.to_arrow_schema()
@@ -51,22 +72,28 @@ def read_parquet(
         rows = TablePages(path, schema, limits, keep_original=keep_original)
         nothing = rows.nothing()
     except ERRORS as error:
-        yield Skip(Source(path), SkipReason.UNREADABLE, f"not a Parquet file: {first_line(error)}")
+        detail = f"not a Parquet file: {first_line(error)}"
+        yield skipped(Skip(Source(path), SkipReason.UNREADABLE, detail))
         return
     if nothing is not None:
-        yield nothing
+        yield skipped(nothing)
         return
     first = 0
     for group in range(file.num_row_groups):
         about = metadata.row_group(group)
         if row_groups is None or group in row_groups:
             try:
-                read = yield from _group_pages(file, group, first, rows, _batch_rows(about))
+                read = 0
+                for batch in file.iter_batches(
+                    _batch_rows(about), row_groups=[group], columns=rows.needed, use_threads=False
+                ):
+                    yield from rows_of(rows, batch, first + read)
+                    read += batch.num_rows
                 if read != about.num_rows:
                     raise ValueError(f"{about.num_rows} rows are announced, {read} are there")
             except ERRORS as error:
                 detail = f"row group {group}: {first_line(error)}"
-                yield Skip(Source(path, first), SkipReason.BAD_RECORD, detail)
+                yield skipped(Skip(Source(path, first), SkipReason.BAD_RECORD, detail))
         first += about.num_rows
 
 
@@ -80,19 +107,6 @@ def group_sizes(stream: BinaryIO) -> list[tuple[int, int]]:
         raise OSError(first_line(error)) from None
 
 
-def _group_pages(
-    file: pq.ParquetFile, group: int, row: int, rows: TablePages, size: int
-) -> Generator[RawPage | Skip, None, int]:
-    """The pages of a row group, whose first row is `row` of the file; returns their number."""
-    first = row
-    for batch in file.iter_batches(
-        size, row_groups=[group], columns=rows.needed, use_threads=False
-    ):
-        yield from rows.pages(batch, row)
-        row += batch.num_rows
-    return row - first
-
-
 class ParquetReader:
     def __init__(self, limits: Limits, keep_original: bool) -> None:
         self._limits = limits
@@ -103,6 +117,12 @@ class ParquetReader:
         with file.open() as stream:
             keep = self._keep_original
             yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
+
+    def blocks(self, file: File, content: Chunks) -> Iterator[Block]:
+        """The same by blocks of rows; what is left to do for each needs nothing of the others."""
+        del content
+        with file.open() as stream:
+            yield from parquet_blocks(file.source, stream, self._limits)
 
     def finish(self) -> Iterator[RawPage | Skip]:
         """Nothing to do: rows do not depend on each other."""

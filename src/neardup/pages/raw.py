@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason
@@ -35,6 +36,27 @@ Block = Callable[[], RawBatch]
 def gathered(records: Iterable[RawPage | Skip]) -> Iterator[Block]:
     """The records in blocks, of readers that work record by record."""
     return (partial(RawBatch, *batch) for batch in gather(records))
+
+
+def together(blocks: Iterable[tuple[int, Block]]) -> Iterator[Block]:
+    """Blocks with their sizes in bytes, small ones together up to `MAX_BYTES`."""
+    held, waiting = 0, list[Block]()
+    for size, block in blocks:
+        if waiting and held + size > MAX_BYTES:
+            yield partial(_one_batch, waiting)
+            held, waiting = 0, []
+        held += size
+        waiting.append(block)
+    if waiting:
+        yield partial(_one_batch, waiting)
+
+
+def _one_batch(blocks: Sequence[Block]) -> RawBatch:
+    batches = [block() for block in blocks]
+    if len(batches) == 1:
+        return batches[0]
+    skips = [skip for batch in batches for skip in batch.skips]
+    return RawBatch(pa.concat_batches([batch.pages for batch in batches]), skips)
 
 
 def only_skips(skips: list[Skip]) -> RawBatch:
@@ -91,6 +113,39 @@ def gather(
             yield batch
     if pages or skips:
         yield RawBatch(raw_batch(pages), skips)
+
+
+def with_records(pages: pa.RecordBatch, records: Iterable[RawPage | Skip | None]) -> RawBatch:
+    """Pages that were read by column, and records between them that were read one by one."""
+    every = list(records)
+    others = [each for each in every if isinstance(each, RawPage)]
+    if others:
+        both = pa.concat_batches([pages, raw_batch(others)])
+        pages = both.take(pc.array_sort_indices(both["record"]))
+    return RawBatch(pages, [each for each in every if isinstance(each, Skip)])
+
+
+def identities(
+    stated: pa.StringArray, urls: pa.StringArray, path: str, records: pa.Array
+) -> tuple[pa.StringArray, pa.StringArray]:
+    """The columns `id` and `again` of pages by their stated ids, their URLs, and their places in a
+    file: `page_from_fields` by column."""
+    identity = pc.if_else(is_empty(stated), urls, stated)
+    file = path.rpartition("/")[2]
+    # An id may also look like the name that a page without one gets: file.jsonl:7.
+    may_be_names = pc.any(pc.starts_with(identity, file + ":")).as_py()
+    if not (is_empty(identity).true_count or may_be_names):
+        return identity, pa.repeat("", len(identity))
+    number = records.cast(pa.string())
+    name = pc.binary_join_element_wise(file, number, ":")
+    identity = pc.if_else(is_empty(identity), name, identity)
+    place = pc.binary_join_element_wise(path, number, ":")
+    return identity, pc.if_else(pc.equal(identity, name), place, "")
+
+
+def is_empty(values: pa.Array) -> pa.BooleanArray:
+    """Which values have no bytes."""
+    return pc.equal(pc.binary_length(values), 0)
 
 
 def weight(record: RawPage | Skip) -> int:

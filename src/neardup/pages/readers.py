@@ -188,11 +188,10 @@ def read_range(part: Range, limits: Limits) -> Iterator[Block]:
 def _read_part(part: Range, file: File, limits: Limits) -> Iterator[Block]:
     with file.open() as stream:
         if part.format == "parquet":
-            from neardup.pages.parquet import read_parquet  # noqa: PLC0415
-            from neardup.pages.raw import gathered  # noqa: PLC0415
+            from neardup.pages.parquet import parquet_blocks  # noqa: PLC0415
 
             groups = range(part.start, part.end)
-            yield from gathered(read_parquet(file.source, stream, limits, row_groups=groups))
+            yield from parquet_blocks(file.source, stream, limits, row_groups=groups)
         elif part.format == "archive":
             from neardup.pages.raw import gathered  # noqa: PLC0415
             from neardup.pages.warc import WarcReader  # noqa: PLC0415
