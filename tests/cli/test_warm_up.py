@@ -77,8 +77,8 @@ def test_quiet_says_nothing(
 
 def test_a_part_that_fails_is_left_to_the_command(ready: set[str]) -> None:
     warm_up.prepare("broken", "pages", "own-text")
-    assert "broken" not in ready
-    assert "pages" in ready or "own-text" in ready or len(os.sched_getaffinity(0)) == 1
+    others = {"pages", "own-text"} if len(os.sched_getaffinity(0)) > 1 else set()
+    assert ready == others
 
 
 def test_a_run_needs_pages_and_its_method(ready: set[str]) -> None:

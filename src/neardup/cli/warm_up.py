@@ -177,6 +177,8 @@ class _Compiling:
                     self._note(part)
                     break
                 self.kernels.append(line.strip())
+            else:  # it has ended, and would only lose the next part
+                break
         process.stdin.close()  # so that it ends
 
     def _note(self, part: str) -> None:
