@@ -1,9 +1,10 @@
 """own-text with each of its constants moved: F1 on the labelled sets, and on the manuals with all
 releases on one host.
 
-    python -m bench.sensitivity [--data DIR]
+    python -m bench.sensitivity [--data DIR] [--ablations]
 
-A constant moves either way by a fifth of its distance to the nearer bound: 0 and 1 for shares (also
+With --ablations each part that an option can switch off is off instead (decision 0005). A constant
+moves either way by a fifth of its distance to the nearer bound: 0 and 1 for shares (also
 where the option allows less), 0 for what has no upper bound; whole numbers move by 1 at least.
 Pages are read and parsed once; what follows runs in memory, with the engine's own steps.
 """
@@ -35,6 +36,22 @@ from neardup.text.parse import parse
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 REQUIRED = 0.96
 STEP = 0.2
+# Options at values that switch a part off, or turn it up so far that it is another rule.
+ABLATIONS = [
+    ("furniture", 1_000_000),  # host only, no furniture sites
+    ("few_pages", 1_000_000),  # furniture sites for hosts of any size
+    ("power", 60),  # hard removal
+    ("power", 1),
+    ("own_share", 0),  # no own level
+    ("outside", 1),  # no main segment, comments in full
+    ("link", 1),  # links and menus in full
+    ("link", 0),
+    ("short", 0),  # short lines in full
+    ("faint", 0),
+    ("sentences", 0),
+    ("same_host", 0),
+    ("min_units", 0),
+]
 
 
 @dataclass(frozen=True)
@@ -59,14 +76,14 @@ class Outcome:
     all_excerpts: int
 
 
-def main(data: Path = DATA) -> dict[str, object]:
+def main(data: Path = DATA, *, ablations: bool = False) -> dict[str, object]:
     """Measure, print the table, and give the lowest F1."""
     with tempfile.TemporaryDirectory() as scratch:
         sets = {name: parse_set(set_folder(name, data, Path(scratch))) for name in EIGHT}
     print("| constant | value | " + " | ".join(EIGHT) + " | lowest | excerpts |")
     print("|---" * (len(EIGHT) + 4) + "|", flush=True)
     lowest: dict[str, float] = {}
-    for name, value in settings():
+    for name, value in [("", 0.0), *(ABLATIONS if ablations else moved_settings())]:
         method = OwnText(build_options(OwnTextOptions, {name: value} if name else {}, owner=name))
         outcomes = [measure(each, method) for each in sets.values()]
         lowest[f"{name} = {value:g}" if name else "default"] = min(each.f1 for each in outcomes)
@@ -85,9 +102,8 @@ def _row(name: str, value: float, outcomes: list[Outcome]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def settings() -> Iterator[tuple[str, float]]:
-    """The default, under no name, and each constant below and above it."""
-    yield "", 0.0
+def moved_settings() -> Iterator[tuple[str, float]]:
+    """Each constant below and above its default."""
     for info in describe_options(OwnTextOptions):
         yield from ((info.name, value) for value in moved(info))
 
@@ -162,4 +178,6 @@ def _excerpts(labelled: ParsedSet, left: Rows, right: Rows, relations: np.ndarra
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
-    main(parser.parse_args().data)
+    parser.add_argument("--ablations", action="store_true")
+    chosen = parser.parse_args()
+    main(chosen.data, ablations=chosen.ablations)
