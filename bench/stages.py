@@ -65,7 +65,12 @@ def main() -> None:
     chosen = parser.parse_args()
     clock = StageClock()
     result = dedup(
-        chosen.inputs, chosen.out, method=chosen.method, workers=chosen.workers, progress=clock
+        chosen.inputs,
+        chosen.out,
+        method=chosen.method,
+        workers=chosen.workers,
+        force=True,
+        progress=clock,
     )
     told = {"seconds": clock.seconds(), "peak_memory_bytes": peak_memory()}
     print(json.dumps({**told, "counts": result.summary["counts"]}))
