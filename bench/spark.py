@@ -206,6 +206,7 @@ def run_spark(path: Path, out: Path, heap: str = HEAP, *more: str) -> dict[str, 
 def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Seconds of a command and all it starts, and of its stages."""
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1)
+    ours = children()  # such as the helpers of a pool, which live as long as this process
     started = time.perf_counter()
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -213,7 +214,7 @@ def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dic
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - started
-    processor = used.ru_utime + used.ru_stime + orphans_seconds()
+    processor = used.ru_utime + used.ru_stime + orphans_seconds(ours)
     if status:
         raise RuntimeError(f"{' '.join(command)} ended with status {status}")
     summary = json.loads((out / "summary.json").read_text())
@@ -226,15 +227,19 @@ def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dic
     }
 
 
-def orphans_seconds() -> float:
+def orphans_seconds(ours: set[int]) -> float:
     """Processor seconds of what a command has left running, until it ends."""
     seconds = 0.0
-    while True:
-        try:
-            _, _, used = os.wait4(-1, 0)
-        except ChildProcessError:
-            return seconds
+    while left := children() - ours:
+        _, _, used = os.wait4(left.pop(), 0)
         seconds += used.ru_utime + used.ru_stime
+    return seconds
+
+
+def children() -> set[int]:
+    """The processes whose parent this one is, or has become."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {int(child) for each in lists for child in each.read_text().split()}
 
 
 def tasks(events: Path) -> dict[str, object]:
