@@ -27,7 +27,7 @@ import numpy as np
 from bench.stages import StageClock
 from neardup.api import dedup
 from neardup.kernels.scan import Scanner
-from neardup.local import features, outcome, pipeline, run, work
+from neardup.local import features, outcome, pipeline, prior, run, work
 from neardup.pages import read
 from neardup.text.charset import bodies_to_utf8
 
@@ -184,7 +184,7 @@ def measure_run(path: Path, small: Path, out: Path, workers: int, *, report: boo
     counted = Counted()
     with tempfile.TemporaryDirectory() as folder:
         dedup(str(small / path.name), Path(folder) / "out", workers=workers, report=report)
-    for module in (features, outcome, pipeline, work):
+    for module in (features, outcome, pipeline, prior, work):
         setattr(module, "ordered_map", counted.map)  # noqa: B010 - not theirs to export
     setattr(work, "work_side_by_side", counted.side_by_side)  # noqa: B010
     clock = StageClock()

@@ -80,9 +80,12 @@ class Features(FeatureRows):
         total: int = sum(batch.nbytes for batch in self.batches)
         return total
 
+    def at_hand(self, memory: int) -> Features:
+        """The same features; their memory is not released if there is room for all of them."""
+        return self._held if self.total_bytes <= memory * NEARBY_SHARE else self
+
     @cached_property
-    def held(self) -> Features:
-        """The same features without releasing memory, if there is room for all of them."""
+    def _held(self) -> Features:
         return Features(self.schema, self.batches, self.numbers)
 
     def rows_within(self, size: int, *, at_least: int = MIN_ROWS) -> int:
@@ -254,26 +257,26 @@ def pair_blocks(
     left: Numbers,
     right: Numbers,
     memory: int,
+    workers: int = 1,
     *,
     pairs_at_once: int = PAIRS_AT_ONCE,
     min_rows: int = MIN_ROWS,
 ) -> Iterator[PairBlock]:
-    """The pairs in order, `pairs_at_once` in a block."""
+    """The pairs in order, `pairs_at_once` in a block; features are copied by all workers."""
     starts = range(0, left.size, pairs_at_once)
     pairs = [
         (left[start : start + pairs_at_once], right[start : start + pairs_at_once])
         for start in starts
     ]
-    room = int(memory * NEARBY_SHARE)
-    if features.total_bytes <= room:
-        features = features.held
-    blocks_at_once = features.rows_within(room, at_least=min_rows) // (2 * pairs_at_once)
+    features = features.at_hand(memory)
+    rows = features.rows_within(int(memory * NEARBY_SHARE), at_least=min_rows)
+    blocks_at_once = rows // (2 * pairs_at_once)
     if not features.maps or not blocks_at_once:
         yield from (PairBlock(*each, features) for each in pairs)
         return
     for first in range(0, len(pairs), blocks_at_once):
         some = pairs[first : first + blocks_at_once]
-        copies, pages = _copies(features, *(side for each in some for side in each))
+        copies, pages = _copies(features, [side for each in some for side in each], workers)
         yield from (PairBlock(*each, copies, pages) for each in some)
 
 
@@ -291,13 +294,23 @@ def judge_in_steps(
     for start in range(0, max(left.size, 1), step):
         one, other = left[start : start + step], right[start : start + step]
         if features.maps:
-            copies, pages = _copies(features, one, other)
+            copies, pages = _copies(features, [one, other])
             yield judge(copies, np.searchsorted(pages, one), np.searchsorted(pages, other))
         else:
             yield judge(features, one, other)
 
 
-def _copies(features: Features, *pages: Numbers) -> tuple[Features, Numbers]:
-    """The features of these pages in memory, numbered by position among the sorted pages."""
+def _copies(
+    features: Features, pages: Sequence[Numbers], workers: int = 1
+) -> tuple[Features, Numbers]:
+    """The features of these pages in memory, numbered by position among the sorted pages.
+
+    Each worker copies from batches of its own, so that none is read twice.
+    """
     every = np.unique(np.concatenate(pages))
-    return Features.in_memory(features.take(every)), every
+    if workers == 1:
+        return Features.in_memory(features.take(every)), every
+    of_worker = features.places(every).batches * workers // len(features.batches)
+    rows = [np.flatnonzero(of_worker == worker) for worker in range(workers)]
+    batches = ordered_map(lambda some: features.take(every[some]), rows, workers)
+    return Features(features.schema, list(batches), rows), every

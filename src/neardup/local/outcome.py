@@ -46,7 +46,8 @@ def write_result(
     corpus, judged = outcome.corpus, outcome.judged
     result.make_empty(folder)
     with run.stages("write") as stage:
-        jobs = [partial(write_pages, folder, corpus, judged.features)]  # the longest first
+        features = judged.features.at_hand(run.memory)
+        jobs = [partial(write_pages, folder, corpus, features, workers=run.workers)]  # the longest
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:
                 jobs.append(

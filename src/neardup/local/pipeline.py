@@ -143,7 +143,7 @@ class Judged:
         def judge_block(block: PairBlock) -> pa.RecordBatch:
             return block.judge(judge_rows, block.left, block.right)
 
-        blocks = pair_blocks(self.features, left, right, run.memory)
+        blocks = pair_blocks(self.features, left, right, run.memory, run.workers)
         return pa.Table.from_batches(ordered_map(judge_block, blocks, run.workers), RELATED)
 
 
@@ -287,7 +287,7 @@ def _judge_pairs(
 
     verdicts = run.parts("verdicts", schema)
     with run.stages("judge", total=left.size) as stage:
-        blocks = pair_blocks(features, left, right, run.memory)
+        blocks = pair_blocks(features, left, right, run.memory, run.workers)
         verdicts.fill(blocks, judge_block, run.workers, stage)
     return verdicts
 

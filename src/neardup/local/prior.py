@@ -15,6 +15,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ from neardup.local.exchange import (
 )
 from neardup.local.features import Features, kept_features
 from neardup.local.result import PAGES_FILE, Result
+from neardup.local.run import ordered_map
 from neardup.local.work import Run
 from neardup.methods.base import Method, assigner, evidence_json
 from neardup.methods.registry import make_method, reference
@@ -197,9 +199,14 @@ def survey_files(method: Method) -> dict[str, str]:
 
 
 def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
-    """Write the counts of a survey."""
-    options = {"use_dictionary": ["count"], "column_encoding": {"key": "DELTA_BINARY_PACKED"}}
-    with pq.ParquetWriter(path, COUNTS, compression="zstd", **options) as writer:
+    """Write the counts of a survey. Differences of sorted hashes do not shrink any further."""
+    with pq.ParquetWriter(
+        path,
+        COUNTS,
+        compression={"key": "none", "count": "zstd"},
+        use_dictionary=["count"],
+        column_encoding={"key": "DELTA_BINARY_PACKED"},
+    ) as writer:
         for batch in counts:
             writer.write_batch(batch)
 
@@ -217,27 +224,34 @@ class GroupSizes(NamedTuple):
 
     rows: int = ROWS_AT_ONCE  # of a row group
     group_bytes: int = 32_000_000  # of a row group
-    taken_bytes: int = 64_000_000  # brought into the order of pages at once
+    taken_bytes: int = 32_000_000  # brought into the order of pages at once
 
 
 GROUP_SIZES = GroupSizes()
+TAKING = 2  # threads, at most, that bring features into order: one writes them
 
 
 def write_pages(
-    folder: Path, corpus: Corpus, features: Features, sizes: GroupSizes = GROUP_SIZES
+    folder: Path,
+    corpus: Corpus,
+    features: Features,
+    sizes: GroupSizes = GROUP_SIZES,
+    workers: int = 1,
 ) -> None:
     """Write every page of a run with its features."""
     schema = _page_schema(features)
     options = {"use_dictionary": REPEATED, "compression": _compression(schema, features)}
+    starts = _taken_together(features, sizes)
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
-        for start, taken in _features_in_order(features, sizes):
-            here = slice(start, start + taken.num_rows)
-            columns = {
-                "id": corpus.ids[here],
-                **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
-                "features": pack_lists(taken, features.number_lists).to_struct_array(),
-            }
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+        for groups in ordered_map(partial(_row_groups, features), starts, min(workers, TAKING)):
+            for start, taken in groups:
+                here = slice(start, start + taken.num_rows)
+                columns = {
+                    "id": corpus.ids[here],
+                    **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
+                    "features": pack_lists(taken, features.number_lists).to_struct_array(),
+                }
+                writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
 def _compression(schema: pa.Schema, features: Features) -> dict[str, str]:
@@ -290,10 +304,8 @@ def _page_schema(features: Features) -> pa.Schema:
     )
 
 
-def _features_in_order(
-    features: Features, sizes: GroupSizes
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The features in the order of pages, a row group at a time, with the first page number.
+def _taken_together(features: Features, sizes: GroupSizes) -> Iterator[Numbers]:
+    """Where the row groups start that are taken together, and where the last of them ends.
 
     As many pages as memory allows are taken together, because they may be spread over all parts.
     """
@@ -303,10 +315,15 @@ def _features_in_order(
     while first < len(starts) - 1:
         most = total[starts[first]] + sizes.taken_bytes
         last = max(first + 1, int(np.searchsorted(total[starts], most, "right")) - 1)
-        taken = features.take(np.arange(starts[first], starts[last]))
-        for start, end in pairwise(starts[first : last + 1].tolist()):
-            yield start, taken.slice(start - starts[first], end - start)
+        yield starts[first : last + 1]
         first = last
+
+
+def _row_groups(features: Features, starts: Numbers) -> list[tuple[int, pa.RecordBatch]]:
+    """The features of each row group in the order of pages, with the first page number."""
+    first, *_ = bounds = starts.tolist()
+    taken = features.take(np.arange(first, bounds[-1]))
+    return [(start, taken.slice(start - first, end - start)) for start, end in pairwise(bounds)]
 
 
 def _group_starts(total: Numbers, sizes: GroupSizes) -> Numbers:
