@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.side_by_side import Part, Row, difference
+from neardup.report.side_by_side import Part, Row, difference, folded_lines
+from neardup.text.tokens import fold_text
 from unicode_text import texts
 
 
@@ -21,6 +22,12 @@ def sides(rows: list[Row]) -> tuple[str, str]:
 @given(texts, texts)
 def test_each_side_gives_its_text(left: str, right: str) -> None:
     assert sides(difference(left, right)) == (left, right)
+
+
+@given(st.lists(st.text(st.characters(codec="ascii")) | texts))
+def test_texts_are_folded_as_everywhere(some: list[str]) -> None:
+    lines = ["".join(text.splitlines()) for text in some]
+    assert folded_lines(lines) == [fold_text(line.strip()) for line in lines]
 
 
 @given(st.lists(st.sampled_from(["a b c\n", "d\n", "茶山\n", "e f", " ", "\n"])), st.data())

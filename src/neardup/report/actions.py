@@ -71,7 +71,8 @@ def canonical_state(url: str, declared: str, kept_url: str, kept_declared: str) 
     """The state of the canonical link of a duplicate; `kept_declared` is that of the kept page."""
     if not declared:
         return Canonical.MISSING
-    if any(other and same_url(declared, other) for other in (kept_url, kept_declared)):
+    rights = kept_declared, kept_url
+    if declared in rights or any(other and same_url(declared, other) for other in rights):
         return Canonical.RIGHT
     return Canonical.ITSELF if url and same_url(declared, url) else Canonical.CONFLICTING
 

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rapidfuzz.distance import Postfix, Prefix
 
+from neardup.arrays import Mask
 from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
@@ -89,17 +91,17 @@ def _page_columns(corpus: Corpus, outcome: Outcome, pages: Rows) -> dict[str, li
     titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
     ids = [shortened(id_, LONGEST_NAME) for id_ in corpus.ids.take(pages).to_pylist()]
     urls = corpus.pages["url"].take(pages).to_pylist()
+    is_kept = outcome.is_kept[pages]
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
-    to_kept = outcome.to_kept.take(np.maximum(member[pages], 0))
-    kept = outcome.is_kept[pages].tolist()
+    to_kept = outcome.to_kept.take(member[pages[~is_kept]])
     return {
         "id": ids,
         "url": [shortened(url, LONGEST_NAME) for url in urls],
         "title": [shortened(titles.get(page, ""), LONGEST_TITLE) for page in pages.tolist()],
         "bytes": corpus.pages["size"].take(pages).to_pylist(),
-        "relation": _but_for(kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
-        "similarity": _but_for(kept, map(rounded, to_kept["similarity"].to_pylist())),
-        "canonical": _but_for(kept, _canonical_states(corpus, outcome, pages)),
+        "relation": _but_for(is_kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
+        "similarity": _but_for(is_kept, map(rounded, to_kept["similarity"].to_pylist())),
+        "canonical": _but_for(is_kept, _canonical_states(corpus, outcome, pages[~is_kept])),
     }
 
 
@@ -113,8 +115,9 @@ def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> Iterator
     return (CANONICAL.index(canonical_state(*each)) for each in zip(*columns, strict=True))
 
 
-def _but_for(kept: list[bool], values: Any) -> list[Any]:
-    return [None if is_kept else value for is_kept, value in zip(kept, values, strict=True)]
+def _but_for(kept: Mask, values: Iterator[Any]) -> list[Any]:
+    """The values of the pages that are not kept, in their places."""
+    return [None if is_kept else next(values) for is_kept in kept.tolist()]
 
 
 def rounded(similarity: float | None) -> float | None:
@@ -136,24 +139,12 @@ def against(text: str, other: str) -> Brief:
     """`text` as its difference from `other`."""
     if text == other:
         return None
-    start = _shared_start(text, other)
+    start = Prefix.similarity(text, other)
     rest, other_rest = text[start:], other[start:]
-    end = _shared_start(rest[::-1], other_rest[::-1])
+    end = Postfix.similarity(rest, other_rest)
     if start + end < WORTH_SHORTENING or not _counts_alike(text) or not _counts_alike(other):
         return text
     return start, end, rest[: len(rest) - end]
-
-
-def _shared_start(text: str, other: str) -> int:
-    """Characters in common from the start, found by halving."""
-    low, high = 0, min(len(text), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _counts_alike(text: str) -> bool:

@@ -29,6 +29,7 @@ _THAI = "[\u0e00-\u0eff][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0e
 _TOKEN = re.compile(
     rf"(?:[{_ALONE}]|{_THAI}|[^\s{_MARKS}{_ALONE}\u0e00-\u0eff]+|[{_MARKS}])\s*|\s+"
 )
+_PLAIN = re.compile(r"[!-~]*(?: [!-~]+)*")  # folding changes nothing but case
 STRAY_AT_AN_END = 4
 
 
@@ -44,8 +45,7 @@ class Part(IntEnum):
 _ON_BOTH = (Part.SHARED, Part.WRITTEN)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A run of text; the two sides may differ in white space, and in letters when `WRITTEN`."""
 
     part: Part
@@ -65,7 +65,7 @@ def line_rows(left: str, right: str) -> list[Row]:
     """The same, with shared lines in a row each."""
     lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
     rows: list[Row] = []
-    for tag, here, there in _aligned(*(folded_lines(side) for side in lines)):
+    for tag, here, there in _aligned(*_folded_sides(*lines)):
         hunk = lines[0][here], lines[1][there]
         if tag == "equal":
             for both in zip(*hunk, strict=True):
@@ -100,12 +100,19 @@ def _one_hunk(hunk: Sequence[tuple[slice, slice]]) -> Iterator[tuple[str, slice,
         )
 
 
-def folded_lines(texts: Sequence[str]) -> list[str]:
+def folded_lines(texts: Iterable[str]) -> list[str]:
     """Texts that differ only in how they are written become the same."""
-    folded: list[str] = fold_batch(
-        pa.array([text.strip() for text in texts], pa.string())
-    ).to_pylist()
-    return folded
+    stripped = [text.strip() for text in texts]
+    if _PLAIN.fullmatch("".join(stripped)):
+        return [text.lower() for text in stripped]
+    distinct = [*dict.fromkeys(stripped)]  # words and characters recur
+    folded = fold_batch(pa.array(distinct, pa.string())).to_pylist()
+    return [*map(dict(zip(distinct, folded, strict=True)).__getitem__, stripped)]
+
+
+def _folded_sides(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
+    folded = folded_lines([*left, *right])
+    return folded[: len(left)], folded[len(left) :]
 
 
 def _compare_tokens(left: str, right: str) -> list[Row]:
@@ -113,18 +120,27 @@ def _compare_tokens(left: str, right: str) -> list[Row]:
         return [[Run(Part.SHARED, left, right)]]
     tokens = _TOKEN.findall(left), _TOKEN.findall(right)
     runs: list[Run] = []
-    for tag, here, there in _aligned(*(folded_lines(side) for side in tokens)):
+    for tag, here, there in _aligned(*_folded_sides(*tokens)):
         if tag == "equal":
-            runs.extend(map(_same_token, tokens[0][here], tokens[1][there]))
+            runs.extend(_same_tokens(tokens[0][here], tokens[1][there]))
         else:
             runs.append(Run(Part.LEFT, "".join(tokens[0][here]), ""))
             runs.append(Run(Part.RIGHT, "", "".join(tokens[1][there])))
     return _rows(_without_stray_matches(runs))
 
 
-def _same_token(left: str, right: str) -> Run:
-    part = Part.SHARED if left.strip() == right.strip() else Part.WRITTEN
-    return Run(part, left, right)
+def _same_tokens(left: Sequence[str], right: Sequence[str]) -> Iterator[Run]:
+    """Tokens that are equal when folded; a run of one kind ends where a line ends on both sides."""
+    kind, here, there = Part.SHARED, "", ""
+    for one, other in zip(left, right, strict=True):
+        part = Part.SHARED if one == other or one.strip() == other.strip() else Part.WRITTEN
+        if part is kind and not (here.endswith("\n") and there.endswith("\n")):
+            here, there = here + one, there + other
+            continue
+        if here:
+            yield Run(kind, here, there)
+        kind, here, there = part, one, other
+    yield Run(kind, here, there)
 
 
 def _without_stray_matches(runs: Iterable[Run]) -> list[Run]:

@@ -113,9 +113,12 @@ def shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def script_safe_json(data: object) -> str:
     """JSON that can neither end the `script` element around it nor be read as markup."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = _JSON.encode(data)
     for character in "<\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
