@@ -65,7 +65,7 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     if any(not page.id for page in raws):
         raise UsageError("a page without an id or URL cannot be stored: give it an id")
     batches = [_parsed(group) for group in _same_kind(raws)]
-    batch = _without_nul(pa.concat_batches(batches) if batches else parse(raw_batch([])))
+    batch = _without_nul(_joined(batches))
     stored = batch["id"].to_pylist()
     names = dict(zip((page.id for page in raws), stored, strict=True))
     rows = sorted({name: row for row, name in enumerate(stored)}.values())
@@ -75,6 +75,12 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     is_observed = [page.time is not None if isinstance(page, RawPage) else None for page in raws]
     observed = [is_observed[row] for row in rows]
     return Arrived([names[page.id] for page in pages], batch, texts, observed)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.concat_batches(batches) if batches else parse(raw_batch([]))
 
 
 def _same_kind(pages: Sequence[RawPage | Page]) -> list[list[RawPage | Page]]:

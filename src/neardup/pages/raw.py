@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.arrays import number_array, offsets_of, string_columns
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason
 from neardup.schemas import RAW
 
+TIME = RAW.field("time").type
 MAX_PAGES = 4096
 MAX_BYTES = 8 * 1024**2
 
@@ -157,32 +159,31 @@ def weight(record: RawPage | Skip) -> int:
 
 def raw_batch(pages: Sequence[RawPage]) -> pa.RecordBatch:
     """Pages as a batch of `schemas.RAW`. Lone surrogates, which JSON can hold, become "?"."""
+    ids, again, urls, titles, charsets, sources = string_columns(
+        [page.id for page in pages],
+        [page.again for page in pages],
+        [page.url for page in pages],
+        [page.title for page in pages],
+        [page.charset for page in pages],
+        [page.source.path for page in pages],
+    )
     columns = [
-        _strings([page.id for page in pages]),
-        _strings([page.again for page in pages]),
-        _strings([page.url for page in pages]),
-        _strings([page.title for page in pages]),
-        pa.array([page.time for page in pages], RAW.field("time").type),
+        ids,
+        again,
+        urls,
+        titles,
+        pa.array([page.time for page in pages], TIME),
         _bodies([page.body for page in pages]),
         pa.array([page.is_html for page in pages], pa.bool_()),
-        _strings([page.charset for page in pages]),
-        _strings([page.source.path for page in pages]),
-        pa.array([page.source.record for page in pages], pa.int64()),
+        charsets,
+        sources,
+        number_array(np.array([page.source.record for page in pages], np.int64)),
     ]
     return pa.record_batch(columns, schema=RAW)
 
 
 def _bodies(bodies: list[bytes]) -> pa.Array:
     """The bodies as one column, copied once; a builder that grows takes twice as long."""
-    ends = np.zeros(len(bodies) + 1, np.int64)
-    np.cumsum([len(body) for body in bodies], out=ends[1:])
+    ends = offsets_of(np.array([len(body) for body in bodies], np.int64))
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(bodies))]
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(bodies), buffers)
-
-
-def _strings(values: list[str]) -> pa.Array:
-    try:
-        return pa.array(values, pa.string())
-    except UnicodeEncodeError:
-        valid = [value.encode("utf-8", "replace").decode() for value in values]
-        return pa.array(valid, pa.string())

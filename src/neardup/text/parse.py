@@ -29,7 +29,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from neardup.arrays import booleans, string_array
+from neardup.arrays import (
+    booleans,
+    list_array,
+    number_array,
+    string_array,
+    string_columns,
+)
 from neardup.kernels import scan_meta
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
@@ -41,13 +47,14 @@ from neardup.schemas import DESCRIPTION, PAGES
 from neardup.text import metadata
 from neardup.text.charset import Bodies, bodies_to_utf8
 from neardup.text.plain import unmixed
-from neardup.text.statements import Statements, main_scripts
+from neardup.text.statements import TIME, Statements, main_scripts
 
+ALL = frozenset(PAGES.names)
 FEW = 4  # pages of a batch that are not worth a column
 
 
 def parse(
-    raw: pa.RecordBatch, *, alt_texts: bool = False, columns: Collection[str] = PAGES.names
+    raw: pa.RecordBatch, *, alt_texts: bool = False, columns: Collection[str] = ALL
 ) -> pa.RecordBatch:
     """The records of raw pages (`schemas.RAW`). Their text must stay below 2 GiB in all.
 
@@ -57,19 +64,19 @@ def parse(
     scan = _scan(bodies, raw["is_html"], alt_texts=alt_texts)
     text, text_ends = unmix(scan.text, scan.text_ends)
     stated = Statements(bodies.data, bodies.ends, scan.places)
-    blocks = pa.array(scan.block_ends, pa.int32())
+    tables, images, anchors = scan.counts.T.astype(np.int32, order="C")
     makers: dict[str, Callable[[], pa.Array]] = {
         "title": lambda: unmixed(stated.titles(raw["title"])),
         "time": lambda: _times(raw["time"], stated),
         "charset": lambda: bodies.charsets,
         "text": lambda: string_array(text, text_ends),
-        "kinds": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.kinds)),
-        "regions": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.regions)),
-        "link_shares": lambda: pa.ListArray.from_arrays(blocks, pa.array(scan.link_shares)),
-        "tables": lambda: pa.array(scan.counts[:, 0], pa.int32()),
-        "images": lambda: pa.array(scan.counts[:, 1], pa.int32()),
-        "anchors": lambda: pa.array(scan.counts[:, 2], pa.int32()),
-        "sentences": lambda: pa.array(count_sentences(text, text_ends)),
+        "kinds": lambda: list_array(scan.kinds, scan.block_ends),
+        "regions": lambda: list_array(scan.regions, scan.block_ends),
+        "link_shares": lambda: list_array(scan.link_shares, scan.block_ends),
+        "tables": lambda: number_array(tables),
+        "images": lambda: number_array(images),
+        "anchors": lambda: number_array(anchors),
+        "sentences": lambda: number_array(count_sentences(text, text_ends)),
         "size": lambda: pc.binary_length(raw["body"]),
         "digest": lambda: _digests(bodies),
         "description": lambda: stated.column(scan_meta.DESCRIPTION),
@@ -98,10 +105,7 @@ def _schema_of(columns: frozenset[str]) -> pa.Schema:
     return pa.schema([field for field in (*PAGES, DESCRIPTION) if field.name in columns])
 
 
-_STATED = {
-    name: PAGES.field(name).type
-    for name in ("url", "canonical_url", "host", "title", "language", "script", "time")
-}
+_STATED = ("url", "canonical_url", "host", "title", "language", "script")
 
 
 def _stated_by_page(
@@ -111,21 +115,19 @@ def _stated_by_page(
     scripts: NDArray[np.int64],
 ) -> dict[str, pa.Array]:
     """The columns of `Statements`, page by page: for a few pages that takes a third of the time."""
-    rows = []
-    for row, (place, counts) in enumerate(zip(places.tolist(), scripts.tolist(), strict=True)):
-        page = stated.page(row)
-        script = metadata.main_script(counts)
-        url, canonical = metadata.address(page, place, raw["url"][row].as_py())
-        title = raw["title"][row].as_py() or metadata.stated(page, place, scan_meta.TITLE)
+    rows, times = [], []
+    known = zip(*(raw[name].to_pylist() for name in ("url", "title", "time")), strict=True)
+    for row, (known_url, known_title, known_time) in enumerate(known):
+        page, place = stated.page(row), places[row].tolist()
+        script = metadata.main_script(scripts[row].tolist())
+        url, canonical = metadata.address(page, place, known_url)
+        title = known_title or metadata.stated(page, place, scan_meta.TITLE)
         language = metadata.language(page, place, script)
-        time = raw["time"][row].as_py() or metadata.published(page, place)
-        rows.append((url, canonical, host(url), title, language, script, time))
+        times.append(known_time or metadata.published(page, place))
+        rows.append((url, canonical, host(url), title, language, script))
     columns = zip(*rows, strict=True) if rows else [()] * len(_STATED)
-    made = {
-        name: pa.array(column, kind)
-        for (name, kind), column in zip(_STATED.items(), columns, strict=True)
-    }
-    return {**made, "title": unmixed(made["title"])}
+    made = dict(zip(_STATED, string_columns(*columns), strict=True))
+    return {**made, "title": unmixed(made["title"]), "time": pa.array(times, TIME)}
 
 
 def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
@@ -149,7 +151,8 @@ def _times(known: pa.Array, stated: Statements) -> pa.Array:
 def _digests(bodies: Bodies) -> pa.Array:
     view = memoryview(bodies.data)  # type: ignore[arg-type]
     pages = pairwise(bodies.ends.tolist())
-    return pa.array([xxh3_64_intdigest(view[start:end]) for start, end in pages], pa.uint64())
+    digests = [xxh3_64_intdigest(view[start:end]) for start, end in pages]
+    return number_array(np.array(digests, np.uint64))
 
 
 _PAGE_FIELDS = [field.name for field in fields(Page) if field.name != "blocks"]
