@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.arrays import pack_lists, unpack_lists
+from neardup.arrays import list_array, pack_lists, ragged, string_columns, unpack_lists
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=5), min_size=1, max_size=8)
@@ -27,3 +27,23 @@ def test_rows_taken_packed_are_the_rows(lists: list[list[int]], data: st.DataObj
     )
     taken.validate(full=True)
     assert taken.equals(part.take(pa.array(wanted, pa.int64())))
+
+
+texts = st.lists(st.tuples(st.text(), st.text(st.characters(codec="ascii"))), max_size=5)
+
+
+@given(texts)
+def test_columns_of_texts_hold_the_texts(pairs: list[tuple[str, str]]) -> None:
+    columns = [[pair[side] for pair in pairs] for side in (0, 1)]
+    made = string_columns(*columns)
+    for column, values in zip(made, columns, strict=True):
+        column.validate(full=True)
+        assert column.to_pylist() == [text.encode("utf-8", "replace").decode() for text in values]
+
+
+@given(rows)
+def test_lists_become_the_column_that_they_came_from(lists: list[list[int]]) -> None:
+    column = pa.array(lists, SCHEMA[0].type)
+    made = list_array(*ragged(column))
+    made.validate(full=True)
+    assert made.equals(column)
