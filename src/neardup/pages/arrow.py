@@ -1,4 +1,4 @@
-"""Pages of Arrow files (IPC, also called Feather), as files or as streams."""
+"""Pages in Arrow files (IPC, also called Feather), in the file or the stream format."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from neardup.model import RawPage, Skip, SkipReason, Source
+from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
-from neardup.pages.limits import Limits
 from neardup.pages.rows import BATCH_BYTES, ERRORS, TablePages, first_line
 from neardup.pages.streams import Chunks
 
 FILE_MAGIC = b"ARROW1\0\0"
 
 
-class ArrowReader:
-    def __init__(self, limits: Limits, keep_original: bool) -> None:
-        self._limits = limits
-        self._keep_original = keep_original
-
+class ArrowReader(RecordReader):
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
-        del content  # a file has its schema and the places of its batches at the end
+        del content  # the index of the batches is at the end of a file
         with file.open() as stream:
             try:
                 batches = _opened(stream)
@@ -40,13 +36,9 @@ class ArrowReader:
                 return
             yield from _pages(file.source, batches, rows)
 
-    def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing: every row stands for itself."""
-        return iter(())
-
 
 class _Batches(NamedTuple):
-    """The batches of a file by number, or those of a stream one after another."""
+    """The batches of a file, read by number, or of a stream, read one after another."""
 
     schema: pa.Schema
     read: Callable[[int], pa.RecordBatch]
@@ -71,9 +63,9 @@ def _pages(path: str, batches: _Batches, rows: TablePages) -> Iterator[RawPage |
             batch.validate(full=True)  # a damaged offset would lead anywhere
             step = max(1, batch.num_rows * BATCH_BYTES // max(batch.nbytes, BATCH_BYTES))
             for start in range(0, batch.num_rows, step):
-                some = batch.slice(start, step)
-                yield from rows.pages(some, row)
-                row += some.num_rows
+                part = batch.slice(start, step)
+                yield from rows.pages(part, row)
+                row += part.num_rows
         except StopIteration:
             return
         except ERRORS as error:

@@ -1,4 +1,7 @@
-"""Pages of CSV files: a line of names, then a page a row. Commas, semicolons or tabs separate."""
+"""Pages in CSV files: a line of column names, then a page per row.
+
+Commas, semicolons, tabs or bars separate the values.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,15 @@ import pyarrow as pa
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.columns import no_content
 from neardup.pages.fields import TableRow, page_from_fields
+from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
-from neardup.pages.limits import Limits
 from neardup.pages.streams import Chunks, Damage
 
 SEPARATORS = ",;\t|"
 _NOT_UTF8 = re.compile(r"[\udc80-\udcff]")
 
 
-class CsvReader:
-    def __init__(self, limits: Limits, keep_original: bool) -> None:
-        self._limits = limits
-        self._keep_original = keep_original
-
+class CsvReader(RecordReader):
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
         path = file.source
         csv.field_size_limit(max(csv.field_size_limit(), self._limits.line_bytes))
@@ -45,10 +44,6 @@ class CsvReader:
         if lines.damage:
             yield Skip(Source(path, number + 1), lines.damage.reason, lines.damage.detail)
 
-    def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing: every row stands for itself."""
-        return iter(())
-
     def _page(self, names: list[str], row: list[str], source: Source) -> RawPage | Skip:
         if len(row) != len(names):
             detail = f"{len(row)} values for {len(names)} columns"
@@ -65,7 +60,7 @@ class CsvReader:
 
 
 def _rows(lines: Iterator[str], separator: str) -> Iterator[list[str] | str]:
-    """The rows, or why one cannot be read; the next begins with the next line then."""
+    """Each row, or why it cannot be read; reading then goes on with the next line."""
     rows = csv.reader(lines, delimiter=separator)
     while True:
         try:
@@ -77,13 +72,15 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[list[str] | str]:
 
 
 def _is_utf8(row: list[str]) -> bool:
-    """Whether the bytes of a row were UTF-8; those that are not have become lone surrogates."""
+    """Whether a row was UTF-8: decoding turns other bytes into lone surrogates."""
     return all(value.isascii() or not _NOT_UTF8.search(value) for value in row)
 
 
 class _Lines:
-    """The lines of a file, with their ends, up to damage; a row whose text has line ends is
-    several."""
+    """The lines of a file, with their ends, up to the first damage.
+
+    A row has several lines if there are line ends in its text.
+    """
 
     def __init__(self, content: Chunks) -> None:
         self.damage: Damage | None = None

@@ -40,6 +40,18 @@ class Reader(Protocol):
         """Records that could only be made when all files were read."""
 
 
+class RecordReader:
+    """The base of readers whose records do not depend on each other."""
+
+    def __init__(self, limits: Limits, keep_original: bool) -> None:
+        self._limits = limits
+        self._keep_original = keep_original
+
+    def finish(self) -> Iterator[RawPage | Skip]:
+        """No records are left to make."""
+        return iter(())
+
+
 @runtime_checkable
 class ReadsBlocks(Protocol):
     """A reader that also gives many records at once, by column. The records are the same."""

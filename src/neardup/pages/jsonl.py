@@ -1,12 +1,13 @@
 """Pages in JSON lines: one object per line.
 
-`read_lines` gives page after page, `line_blocks` many lines at once for `read_block`, which reads
-them by column (`kernels.json_lines`) and is the same to the result.
+`read_lines` gives page after page. `line_blocks` cuts a file into blocks of many lines, which
+`read_block` reads by column (`kernels.json_lines`) with the same result.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.columns import nested_names, no_content
 from neardup.pages.fields import JsonLine, page_from_fields
+from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
 from neardup.pages.streams import Chunks, Damage
@@ -23,14 +25,7 @@ if TYPE_CHECKING:
     from neardup.pages.raw import Block, RawBatch
 
 BLOCK_BYTES = 8 * 1024**2
-
-
-class Line(NamedTuple):
-    """A line without its end; `text` is None if it was too long."""
-
-    number: int
-    text: bytes | None
-    damage: Damage | None = None
+MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 
 def read_lines(
@@ -44,40 +39,29 @@ def read_lines(
 ) -> Iterator[RawPage | Skip]:
     """The pages of a file, in order; its first line has the number `first`.
 
-    With `every_line` a blank line is a skip, not nothing.
+    With `every_line` a blank line is a skip; otherwise it is ignored.
     """
     empty = True
-    for number, text, damage in _lines(chunks, limits.line_bytes, first):
+    for number, line in enumerate(_lines(chunks, limits.line_bytes, first), first):
         empty = False
         source = Source(path, number)
-        if damage:
-            yield Skip(source, damage.reason, f"line {number + 1}: {damage.detail}")
-        elif text is None:
-            detail = f"line {number + 1}: longer than {limits.line_bytes} bytes"
-            yield Skip(source, SkipReason.TOO_LARGE, detail)
-        elif text.strip():
-            yield _page(text, source, limits, keep_original=keep_original)
+        if not isinstance(line, bytes):
+            yield _unread(source, line, limits)
+        elif line.strip():
+            yield _page(line, source, limits, keep_original=keep_original)
         elif every_line:
             yield Skip(source, SkipReason.EMPTY, f"line {number + 1} is blank")
     if empty and not every_line:
         yield Skip(Source(path), SkipReason.EMPTY, "the file is empty")
 
 
-class JsonReader:
-    def __init__(self, limits: Limits, keep_original: bool) -> None:
-        self._limits = limits
-        self._keep_original = keep_original
-
+class JsonReader(RecordReader):
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
         return read_lines(file.source, content, self._limits, keep_original=self._keep_original)
 
     def blocks(self, file: File, content: Chunks, first: int = 0) -> Iterator[Block]:
-        """The same by blocks of lines; what is left to do for each needs nothing of the others."""
+        """The same pages in blocks of lines, each of which can be read independently."""
         return line_blocks(file.source, content, self._limits, first)
-
-    def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing to do: lines do not depend on each other."""
-        return iter(())
 
 
 def _page(line: bytes, source: Source, limits: Limits, *, keep_original: bool) -> RawPage | Skip:
@@ -100,26 +84,36 @@ def _bad(source: Source, what: str) -> Skip:
     return Skip(source, SkipReason.BAD_JSON, f"line {source.record + 1}: {what}")
 
 
+def _unread(source: Source, damage: Damage | None, limits: Limits) -> Skip:
+    """The skip of a line that is damaged, or else too long."""
+    reason = damage.reason if damage else SkipReason.TOO_LARGE
+    detail = damage.detail if damage else f"longer than {limits.line_bytes} bytes"
+    return Skip(source, reason, f"line {source.record + 1}: {detail}")
+
+
 def line_blocks(path: str, chunks: Chunks, limits: Limits, first: int = 0) -> Iterator[Block]:
     """The pages of a file, in order, some megabytes of lines at a time."""
+    from neardup.pages.json_columns import line_count  # noqa: PLC0415 - numba is heavy
     from neardup.pages.raw import gathered, only_skips  # noqa: PLC0415 - pyarrow is heavy
 
     if any("." in name for name in limits.columns.by_content.values()):
         yield from gathered(read_lines(path, chunks, limits, first=first))  # nested: for Python
         return
-    empty = True
-    for item in _cut(chunks, limits.line_bytes, first):
-        empty = False
-        if isinstance(item, Line):
-            yield partial(only_skips, [_unread(path, item, limits)])
+    number = first
+    for block in _cut(chunks, limits.line_bytes):
+        if isinstance(block, bytes):
+            lines = Lines(number, line_count(block), block)
+            yield partial(read_block, path, lines, limits)
+            number += lines.total
         else:
-            yield partial(read_block, path, item, limits)
-    if empty:
+            yield partial(only_skips, [_unread(Source(path, number), block, limits)])
+            number += 1
+    if number == first:
         yield partial(only_skips, [Skip(Source(path), SkipReason.EMPTY, "the file is empty")])
 
 
 class Lines(NamedTuple):
-    """Whole lines: the number of the first, how many there are, and their bytes."""
+    """Whole lines: the number of the first, how many there are, and their bytes with padding."""
 
     number: int
     total: int
@@ -137,116 +131,69 @@ def read_block(path: str, lines: Lines, limits: Limits) -> RawBatch:
     return read_columns(path, lines.text, lines.total, lines.number, limits, read_odd)
 
 
-def _unread(path: str, line: Line, limits: Limits) -> Skip:
-    source = Source(path, line.number)
-    if line.damage:
-        return Skip(source, line.damage.reason, f"line {line.number + 1}: {line.damage.detail}")
-    detail = f"line {line.number + 1}: longer than {limits.line_bytes} bytes"
-    return Skip(source, SkipReason.TOO_LARGE, detail)
+def _cut(chunks: Chunks, limit: int) -> Iterator[bytes | Damage | None]:
+    """Blocks of whole lines, padded for the kernel; damage; and None for a line that is too long.
 
-
-def _cut(chunks: Chunks, limit: int, number: int) -> Iterator[Lines | Line]:
-    """Blocks of whole lines, and the lines that cannot be read.
-
-    Chunks are far smaller than the limit of a line, so only a line that is not complete yet can
-    exceed it.
+    Chunks are far smaller than the limit of a line, so only a line that began in an earlier chunk
+    can exceed it.
     """
-    whole, rest = _Pieces(), _Pieces()
-    is_first, is_long = True, False
+    from neardup.pages.json_columns import PADDING  # noqa: PLC0415 - numba is heavy
+
+    whole, line = _Pieces(), _Pieces(limit)  # lines that are complete, and the start of the next
+    is_first = True
     for chunk, opens, damage in chunks:
         data = chunk
         if damage:
             if whole.size:
-                block = whole.lines(number)
-                yield block
-                number += block.total
-            yield Line(number, None, damage)
-            number, rest, is_long = number + 1, _Pieces(), False
-        if is_first and opens and data.startswith(b"\xef\xbb\xbf"):
-            data = data[3:]
+                yield whole.take(PADDING)
+            yield damage
+            line.take()
+        if is_first and opens:
+            data = data.removeprefix(MARK)
         is_first = is_first and not data
-        if is_long or rest.size + len(data) > limit:
-            end = data.find(b"\n")
-            if is_long or rest.size + (end if end >= 0 else len(data)) > limit:
-                rest, is_long = _Pieces(), end < 0
-                if is_long:
-                    continue
-                if whole.size:
-                    block = whole.lines(number)
-                    yield block
-                    number += block.total
-                yield Line(number, None)
-                number, data = number + 1, data[end + 1 :]
+        end = data.find(b"\n")
+        if end >= 0 and line.size + end > limit:
+            if whole.size:
+                yield whole.take(PADDING)
+            yield None
+            line, data = _Pieces(limit), data[end + 1 :]
         end = data.rfind(b"\n") + 1
         if end:
-            whole.take(rest)
+            line.move_to(whole)
             whole.add(data[:end])
-            data = data[end:]
-        rest.add(data)
+        line.add(data[end:])
         if whole.size >= BLOCK_BYTES:
-            block = whole.lines(number)
-            yield block
-            number += block.total
-    if is_long:
-        if whole.size:
-            block = whole.lines(number)
-            yield block
-            number += block.total
-        yield Line(number, None)
-        return
-    whole.take(rest)
+            yield whole.take(PADDING)
+    if line.size <= limit:
+        line.move_to(whole)
     if whole.size:
-        yield whole.lines(number)
+        yield whole.take(PADDING)
+    if line.size:
+        yield None
+
+
+def _lines(chunks: Chunks, limit: int, number: int) -> Iterator[bytes | Damage | None]:
+    """Lines without their ends, damage, and None for a line of more than `limit` bytes."""
+    line = _Pieces(limit)
+    for data, opens, damage in chunks:
+        if damage:
+            yield damage
+            line.take()
+            number += 1
+        start = len(MARK) if opens and number == 0 and data.startswith(MARK) else 0
+        while (end := data.find(b"\n", start)) >= 0:
+            line.add(data[start:end])
+            yield line.take()
+            number, start = number + 1, end + 1
+        line.add(data[start:])
+    if line.size:
+        yield line.take()
 
 
 class _Pieces:
-    """Bytes in pieces."""
+    """Bytes in pieces; of more than `limit` bytes only the size is kept."""
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self.size = 0
-
-    def add(self, piece: bytes) -> None:
-        if piece:
-            self._pieces.append(piece)
-            self.size += len(piece)
-
-    def take(self, other: _Pieces) -> None:
-        """Add the pieces of another, which is empty then."""
-        self._pieces += other._pieces
-        self.size += other.size
-        other._pieces, other.size = [], 0
-
-    def lines(self, number: int) -> Lines:
-        """All of it as lines, with padding for the kernel; nothing is left."""
-        from neardup.pages.json_columns import PADDING, line_count  # noqa: PLC0415 - numba is heavy
-
-        text = b"".join([*self._pieces, bytes(PADDING)])
-        self._pieces, self.size = [], 0
-        return Lines(number, line_count(text), text)
-
-
-def _lines(chunks: Chunks, limit: int, number: int) -> Iterator[Line]:
-    """Lines of at most `limit` bytes; longer ones come without their text."""
-    rest = _Rest(limit)
-    for data, opens, damage in chunks:
-        if damage:
-            yield Line(number, None, damage)
-            number, rest = number + 1, _Rest(limit)
-        start = 3 if opens and number == 0 and data.startswith(b"\xef\xbb\xbf") else 0
-        while (end := data.find(b"\n", start)) >= 0:
-            rest.add(data[start:end])
-            yield Line(number, rest.take())
-            number, start = number + 1, end + 1
-        rest.add(data[start:])
-    if rest.size:
-        yield Line(number, rest.take())
-
-
-class _Rest:
-    """The beginning of a line that is not complete yet."""
-
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: float = math.inf) -> None:
         self._limit = limit
         self._pieces: list[bytes] = []
         self.size = 0
@@ -258,7 +205,15 @@ class _Rest:
         else:
             self._pieces.clear()
 
-    def take(self) -> bytes | None:
-        line = b"".join(self._pieces) if self.size <= self._limit else None
+    def move_to(self, other: _Pieces) -> None:
+        other._pieces += self._pieces
+        other.size += self.size
         self._pieces, self.size = [], 0
-        return line
+
+    def take(self, padding: int = 0) -> bytes | None:
+        """All bytes, with padding, or None if there were too many; nothing is left."""
+        content = None
+        if self.size <= self._limit:
+            content = b"".join([*self._pieces, bytes(padding)])
+        self._pieces, self.size = [], 0
+        return content

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.model import RawPage, Skip, SkipReason, Source
+from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
 from neardup.pages.limits import Limits
 from neardup.pages.raw import Block, only_skips, together
@@ -39,7 +40,7 @@ def read_parquet(
 def parquet_blocks(
     path: str, stream: BinaryIO, limits: Limits, *, row_groups: range | None = None
 ) -> Iterator[Block]:
-    """The same in blocks, which are read by column."""
+    """The same pages in blocks, which are read by column."""
 
     def skipped(skip: Skip) -> tuple[int, Block]:
         return 0, partial(only_skips, [skip])
@@ -57,7 +58,7 @@ def _read(
     rows_of: Callable[[TablePages, pa.RecordBatch, int], Iterator[Record]],
     skipped: Callable[[Skip], Record],
 ) -> Iterator[Record]:
-    """What `rows_of` makes of the rows of a file, and `skipped` of its damage."""
+    """The results of `rows_of` for the rows of a file, and of `skipped` for its damage."""
     try:
         metadata = pq.read_metadata(stream)
         schema = metadata.schema.to_arrow_schema()
@@ -80,38 +81,38 @@ def _read(
         return
     first = 0
     for group in range(file.num_row_groups):
-        about = metadata.row_group(group)
+        group_metadata = metadata.row_group(group)
+        expected = group_metadata.num_rows
         if row_groups is None or group in row_groups:
             try:
                 read = 0
                 for batch in file.iter_batches(
-                    _batch_rows(about), row_groups=[group], columns=rows.needed, use_threads=False
+                    _batch_rows(group_metadata),
+                    row_groups=[group],
+                    columns=rows.needed,
+                    use_threads=False,
                 ):
                     yield from rows_of(rows, batch, first + read)
                     read += batch.num_rows
-                if read != about.num_rows:
-                    raise ValueError(f"{about.num_rows} rows are announced, {read} are there")
+                if read != expected:
+                    raise ValueError(f"{expected} rows are announced, {read} are there")
             except ERRORS as error:
                 detail = f"row group {group}: {first_line(error)}"
                 yield skipped(Skip(Source(path, first), SkipReason.BAD_RECORD, detail))
-        first += about.num_rows
+        first += expected
 
 
 def group_sizes(stream: BinaryIO) -> list[tuple[int, int]]:
     """Rows and uncompressed bytes of each row group; OSError if it is not a Parquet file."""
     try:
-        about = pq.read_metadata(stream)
-        groups = [about.row_group(number) for number in range(about.num_row_groups)]
-        return [(each.num_rows, each.total_byte_size) for each in groups]
+        metadata = pq.read_metadata(stream)
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        return [(group.num_rows, group.total_byte_size) for group in groups]
     except ERRORS as error:
         raise OSError(first_line(error)) from None
 
 
-class ParquetReader:
-    def __init__(self, limits: Limits, keep_original: bool) -> None:
-        self._limits = limits
-        self._keep_original = keep_original
-
+class ParquetReader(RecordReader):
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
         del content  # Parquet is read from the end
         with file.open() as stream:
@@ -119,22 +120,18 @@ class ParquetReader:
             yield from read_parquet(file.source, stream, self._limits, keep_original=keep)
 
     def blocks(self, file: File, content: Chunks) -> Iterator[Block]:
-        """The same by blocks of rows; what is left to do for each needs nothing of the others."""
+        """The same pages in blocks of rows, each of which can be read independently."""
         del content
         with file.open() as stream:
             yield from parquet_blocks(file.source, stream, self._limits)
 
-    def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing to do: rows do not depend on each other."""
-        return iter(())
 
-
-def _batch_rows(about: Any) -> int:
-    """How many rows of this group make a batch of bounded size."""
-    each = max(1, about.total_byte_size // max(1, about.num_rows))
-    rows = int(min(_BATCH_ROWS, max(1, BATCH_BYTES // each)))
-    chunks = [about.column(number) for number in range(about.num_columns)]
-    return min(rows, _UNSURE_ROWS) if any(map(_may_repeat, chunks)) else rows
+def _batch_rows(group: Any) -> int:
+    """How many rows of this row group make a batch of bounded size."""
+    row_bytes = max(1, group.total_byte_size // max(1, group.num_rows))
+    rows = int(min(_BATCH_ROWS, max(1, BATCH_BYTES // row_bytes)))
+    columns = map(group.column, range(group.num_columns))
+    return min(rows, _UNSURE_ROWS) if any(map(_may_repeat, columns)) else rows
 
 
 def _may_repeat(chunk: Any) -> bool:

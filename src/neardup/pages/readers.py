@@ -20,7 +20,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.formats import FORMATS, Reader, ReadsBlocks, format_of_content, known_endings
+from neardup.pages.formats import (
+    FORMATS,
+    Reader,
+    ReadsBlocks,
+    RecordReader,
+    format_of_content,
+    known_endings,
+)
 from neardup.pages.inputs import IGNORED, File, place_of, resumes
 from neardup.pages.limits import Limits
 from neardup.pages.streams import (
@@ -146,10 +153,10 @@ def _next_member(stream: BinaryIO, at: int, size: int) -> int:
         data = stream.read(4 * CHUNK)
         is_last = at + len(data) >= size
         searched = len(data) if is_last else len(data) - CHUNK  # a member's beginning is looked at
-        for found in GZIP_MEMBER.finditer(data, 0, searched):
+        for member in GZIP_MEMBER.finditer(data, 0, searched):
             with suppress(BrokenError):
-                if resumes(Gzip().feed(data[found.start() : found.start() + CHUNK])):
-                    return at + found.start()
+                if resumes(Gzip().feed(data[member.start() : member.start() + CHUNK])):
+                    return at + member.start()
         at = size if is_last else at + searched - 3
     return size
 
@@ -393,22 +400,14 @@ def _unreadable(file: File, error: OSError) -> Skip:
     return Skip(Source(file.source), SkipReason.UNREADABLE, detail, file.name)
 
 
-class TextReader:
-    """Files that are one page of plain text each."""
+class TextReader(RecordReader):
+    """Files that are one page of plain text each; a file is its own original."""
 
     is_html = False
-
-    def __init__(self, limits: Limits, keep_original: bool) -> None:
-        del keep_original  # a file is its own original
-        self._limits = limits
 
     def read(self, file: File, content: Chunks) -> Iterator[RawPage | Skip]:
         """The page. Its time is unknown: a file's own changes with every copy."""
         yield self._page(file, content)
-
-    def finish(self) -> Iterator[RawPage | Skip]:
-        """Nothing: every file has been read whole."""
-        return iter(())
 
     def _page(self, file: File, content: Chunks) -> RawPage | Skip:
         source = Source(file.source)
