@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
+from typing import NamedTuple
 
 from neardup.model import SkipReason
 from neardup.pages.fields import format_time, parse_arc_time
@@ -25,7 +26,10 @@ _OVERLAP = 4096  # the start of a record is recognised within this many bytes
 
 
 class Window:
-    """A window over chunks; `starts` matches the start of a record; `size` is the total."""
+    """The next bytes of a stream of chunks.
+
+    `starts` matches the start of a record; `size` is the total of bytes, if it is known.
+    """
 
     def __init__(
         self, chunks: Iterator[Chunk], starts: re.Pattern[bytes], size: int | None = None
@@ -83,7 +87,7 @@ class Window:
         return chunk.damage if chunk else None
 
     def take_damage(self) -> Damage | None:
-        """The damage right after the window, and step past it."""
+        """Step past the damage right after the window, and return it."""
         damage = self.damage
         if damage and self._held:
             self._held = self._held._replace(damage=None)
@@ -200,50 +204,43 @@ class Head:
     raw: bytes
 
 
-class Format(Protocol):
+class HeadFormat(NamedTuple):
     """How the records of an archive begin."""
 
     starts: re.Pattern[bytes]
-
-    def read_head(self, window: Window) -> Head | None:
-        """Read the head at the window; None if there is none."""
+    read: Callable[[Window], Head | None]  # reads the head at the window, if there is one
 
 
-class Warc:
-    """WARC 0.17 to 1.1."""
-
-    starts = _WARC_START
-
-    def read_head(self, window: Window) -> Head | None:
-        if not self.starts.match(window.peek(32)):
-            return None
-        raw = window.take_until(_HEAD_END, HEAD_BYTES)
-        if raw is None:
-            return None
-        headers = parse_headers(raw)
-        length = headers.get("content-length", "")
-        size = int(length) if length.isdecimal() and len(length) < 19 else -1
-        return Head(headers.get("warc-type", "").lower(), headers, size, raw)
+def _read_warc_head(window: Window) -> Head | None:
+    if not _WARC_START.match(window.peek(32)):
+        return None
+    raw = window.take_until(_HEAD_END, HEAD_BYTES)
+    if raw is None:
+        return None
+    headers = parse_headers(raw)
+    length = headers.get("content-length", "")
+    size = int(length) if length.isdecimal() and len(length) < 19 else -1
+    return Head(headers.get("warc-type", "").lower(), headers, size, raw)
 
 
-class Arc:
-    """ARC 1 and 2: one line before each block; the length is its last word."""
+def _read_arc_head(window: Window) -> Head | None:
+    """One line before each block; the length is its last word."""
+    raw = window.take_until(_LINE_END, HEAD_BYTES) or b""
+    match = _ARC_START.match(raw)
+    if match is None:
+        window.give_back(raw)
+        return None
+    words = [word.decode("utf-8", "replace") for word in match.groups()]
+    uri, address, digits, kind, length = words
+    time = parse_arc_time(digits)
+    headers = {"warc-target-uri": uri, "warc-ip-address": address, "content-type": kind}
+    headers["warc-date"] = format_time(time) if time else ""
+    is_about_file = uri.startswith("filedesc:")
+    return Head("warcinfo" if is_about_file else "arc", headers, int(length), b"")
 
-    starts = _ARC_START
 
-    def read_head(self, window: Window) -> Head | None:
-        raw = window.take_until(_LINE_END, HEAD_BYTES)
-        match = self.starts.match(raw) if raw else None
-        if raw is None or match is None:
-            window.give_back(raw or b"")
-            return None
-        words = [word.decode("utf-8", "replace") for word in match.groups()]
-        uri, address, digits, kind, length = words
-        time = parse_arc_time(digits)
-        headers = {"warc-target-uri": uri, "warc-ip-address": address, "content-type": kind}
-        headers["warc-date"] = format_time(time) if time else ""
-        is_about_file = uri.startswith("filedesc:")
-        return Head("warcinfo" if is_about_file else "arc", headers, int(length), b"")
+WARC = HeadFormat(_WARC_START, _read_warc_head)  # 0.17 to 1.1
+ARC = HeadFormat(_ARC_START, _read_arc_head)  # 1 and 2
 
 
 def parse_headers(head: bytes) -> dict[str, str]:
@@ -263,12 +260,17 @@ def parse_headers(head: bytes) -> dict[str, str]:
     return headers
 
 
+def target_of(headers: dict[str, str]) -> str:
+    """The URL a record is about; some archives write it in angle brackets."""
+    return headers.get("warc-target-uri", "").strip("<>")
+
+
 def records(chunks: Chunks, limits: Limits, number: int = 0) -> Iterator[Record | Problem]:
     """Every record of the archive in order, complete or as a problem; numbered from `number`."""
     first = next(chunks, None)
-    form: Format = Arc() if first and _ARC_START.match(first.data) else Warc()
-    window = Window(_prepend(first, chunks), form.starts, chunks.size)
-    reader = _Records(window, form, limits, number)
+    head_format = ARC if first and _ARC_START.match(first.data) else WARC
+    window = Window(chain([first] if first else [], chunks), head_format.starts, chunks.size)
+    reader = _Records(window, head_format, limits, number)
     broken = 0
     for item in reader:
         yield item
@@ -279,27 +281,20 @@ def records(chunks: Chunks, limits: Limits, number: int = 0) -> Iterator[Record 
             return
 
 
-def _prepend(first: Chunk | None, rest: Iterator[Chunk]) -> Iterator[Chunk]:
-    if first is not None:
-        yield first
-    yield from rest
-
-
+@dataclass
 class _Records:
     """Reads the records of one archive."""
 
-    def __init__(self, window: Window, form: Format, limits: Limits, number: int) -> None:
-        self._window = window
-        self._form = form
-        self._limits = limits
-        self.number = number
+    window: Window
+    head_format: HeadFormat
+    limits: Limits
+    number: int  # of the record that is being read
 
     def __iter__(self) -> Iterator[Record | Problem]:
         while True:
-            has_record = self._window.begin()
-            if has_record:
+            if self.window.begin():
                 yield self._read_one()
-            elif damage := self._window.take_damage():
+            elif damage := self.window.take_damage():
                 yield self._problem(damage.reason, damage.detail)
             else:
                 return
@@ -309,67 +304,66 @@ class _Records:
         return Problem(self.number, reason, detail, uri)
 
     def _read_one(self) -> Record | Problem:
-        head = self._form.read_head(self._window)
+        head = self.head_format.read(self.window)
         if head is None:
             return self._headless()
-        uri = head.headers.get("warc-target-uri", "").strip("<>")
+        uri = target_of(head.headers)
         if head.length < 0:
-            self._window.find_start(after_head=True)
+            self.window.find_start(after_head=True)
             return self._problem(SkipReason.BAD_RECORD, "no length in the record's head", uri)
-        if head.length > self._window.room:
+        if head.length > self.window.room:
             return self._impossible(head, uri)
-        oversize = head.length > self._limits.block_bytes
-        block = self._window.take(HEAD_BYTES if oversize else head.length)
+        oversize = head.length > self.limits.block_bytes
+        block = self.window.take(HEAD_BYTES if oversize else head.length)
         size = len(block)
         if oversize:
-            size += self._window.skip(head.length - size)
+            size += self.window.skip(head.length - size)
         if (flaw := self._flaw(head.length, size)) is not None:
             if not oversize:
-                self._window.give_back(block)
-            self._window.find_start(after_head=not oversize)
+                self.window.give_back(block)
+            self.window.find_start(after_head=not oversize)
             return self._problem(*flaw, uri)
         return Record(self.number, head.type, head.headers, block, head.raw, oversize)
 
     def _impossible(self, head: Head, uri: str) -> Problem:
         """A length beyond the end of the file: wrong if another record follows, else truncated."""
-        detail = f"{head.length} bytes are announced, {self._window.room} are there"
-        self._window.find_start(after_head=True)
-        reason = SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD
+        detail = f"{head.length} bytes are announced, {self.window.room} are there"
+        self.window.find_start(after_head=True)
+        reason = SkipReason.TRUNCATED if self.window.ended else SkipReason.BAD_RECORD
         return self._problem(reason, detail, uri)
 
     def _headless(self) -> Problem:
         """Bytes that are not a record: skip them all, as one problem."""
-        starts = self._form.starts.match(self._window.peek(4096))
-        self._window.skip(1)
-        self._window.find_start()
-        damage = self._window.take_damage()
+        starts = self.head_format.starts.match(self.window.peek(4096))
+        self.window.skip(1)
+        self.window.find_start()
+        damage = self.window.take_damage()
         if damage and damage.reason == SkipReason.TRUNCATED:
             return self._problem(damage.reason, damage.detail)
-        if starts and self._window.ended:
+        if starts and self.window.ended:
             return self._problem(SkipReason.TRUNCATED, "the file ends in a record's head")
         return self._problem(SkipReason.BAD_RECORD, "not the head of a record")
 
     def _flaw(self, length: int, size: int) -> tuple[SkipReason, str] | None:
         """What is wrong with a block of `size` bytes that should have `length`."""
         if size < length:
-            damage = self._window.take_damage()
-            if damage:
+            if damage := self.window.take_damage():
                 return damage.reason, damage.detail
             detail = f"{length} bytes are announced, {size} are there"
-            return (SkipReason.TRUNCATED if self._window.ended else SkipReason.BAD_RECORD), detail
-        after = self._window.peek(2)
+            return (SkipReason.TRUNCATED if self.window.ended else SkipReason.BAD_RECORD), detail
+        after = self.window.peek(2)
         if after in (b"", b"\r", b"\r\n") or after.startswith(b"\n"):
             return self._late_damage()
-        if self._form.starts.match(self._window.peek(4096)):
+        if self.head_format.starts.match(self.window.peek(4096)):
             return None  # a record follows the block without a line end
         return SkipReason.BAD_RECORD, f"the block is not {length} bytes long, as announced"
 
     def _late_damage(self) -> tuple[SkipReason, str] | None:
         """A checksum that fails right after the block makes the block doubtful."""
-        if self._window.begin():
+        if self.window.begin():
             return None
-        damage = self._window.damage
+        damage = self.window.damage
         if damage is None or not damage.inside or damage.reason != SkipReason.BAD_RECORD:
             return None
-        self._window.take_damage()
+        self.window.take_damage()
         return damage.reason, damage.detail

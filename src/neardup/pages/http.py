@@ -21,16 +21,12 @@ def inflate_bounded(data: bytes, encoding: str, limit: int) -> bytes:
     if encoding == "deflate":
         return _undeflate(data, limit)
     member = Zstd() if encoding == "zstd" else Gzip()
-    return _inflate_one(data, member, limit)
-
-
-def _inflate_one(data: bytes, member: Gzip | Zstd, limit: int) -> bytes:
     pieces, size, at = [], 0, 0
-    left = memoryview(data)
+    view = memoryview(data)
     while not member.eof and size <= limit:
-        step = member.measure(left[at:])
+        step = member.measure(view[at:])
         try:
-            piece = member.feed(left[at : at + step])
+            piece = member.feed(view[at : at + step])
         except BrokenError as error:
             raise ValueError(str(error)) from None
         at += step - len(member.left)
@@ -140,8 +136,8 @@ def decode_body(response: Response, limit: int) -> bytes:
     body = response.body
     if "chunked" in response.headers.get("transfer-encoding", "").lower():
         body = _unchunk(body)
-    named = response.headers.get("content-encoding", "").lower().split(",")
-    codings = [_CODINGS[coding.strip()] for coding in named if coding.strip() in _CODINGS]
+    names = map(str.strip, response.headers.get("content-encoding", "").lower().split(","))
+    codings = [_CODINGS[name] for name in names if name in _CODINGS]
     if len(codings) > CODINGS:
         raise ValueError(f"{len(codings):,} content codings; the limit is {CODINGS}")
     for coding in reversed(codings):

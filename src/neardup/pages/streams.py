@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from os import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,7 +23,7 @@ from neardup.model import SkipReason
 CHUNK = 65_536  # bytes per step; fits the cache, where inflating is fastest
 _ZSTD_HEADER = 18  # bytes that the header of a frame may have
 _ZSTD_BLOCKS, _ZSTD_BLOCK = 4, 1 << 17  # blocks fed at once, and bytes that one stands for
-_ZSTD_STEP = 512  # bytes fed at once if the structure of a frame cannot be told
+_ZSTD_STEP = 512  # bytes fed at once if the structure of a frame is not known
 _ZSTD_WINDOW = 1 << 27
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"  # holds the dictionary of a .warc.zst
@@ -85,8 +86,8 @@ class Zstd:
     def __init__(self, dictionary: Any = None) -> None:
         import zstandard  # noqa: PLC0415
 
-        packed = zstandard.ZstdDecompressor(dictionary, max_window_size=_ZSTD_WINDOW)
-        self._inflater = packed.decompressobj()
+        inflater = zstandard.ZstdDecompressor(dictionary, max_window_size=_ZSTD_WINDOW)
+        self._inflater = inflater.decompressobj()
         self._error = zstandard.ZstdError
         self._left = -1  # bytes of the block that is being fed; -1 before the first
         self._is_last = False
@@ -135,10 +136,10 @@ def _zstd_header_size(data: Data) -> int:
     start = bytes(data[:_ZSTD_HEADER])
     if not start.startswith(_ZSTD_MAGIC) or len(start) < _ZSTD_HEADER:
         return 0
-    described = start[4]
-    is_single = described >> 5 & 1
-    content = (1 if is_single else 0, 2, 4, 8)[described >> 6]
-    return 5 + (1 - is_single) + (0, 1, 2, 4)[described & 3] + content
+    descriptor = start[4]
+    is_single = descriptor >> 5 & 1
+    content = (1 if is_single else 0, 2, 4, 8)[descriptor >> 6]
+    return 5 + (1 - is_single) + (0, 1, 2, 4)[descriptor & 3] + content
 
 
 def zstd_dictionary(stream: BinaryIO, first: bytes) -> tuple[bytes, Any]:
@@ -149,14 +150,14 @@ def zstd_dictionary(stream: BinaryIO, first: bytes) -> tuple[bytes, Any]:
     import zstandard  # noqa: PLC0415
 
     first += stream.read(max(0, 8 + size - len(first)))
-    held = first[8 : 8 + size]
-    if held.startswith(_ZSTD_MAGIC):
+    dictionary = first[8 : 8 + size]
+    if dictionary.startswith(_ZSTD_MAGIC):
         try:
-            packed = zstandard.ZstdDecompressor()
-            held = packed.decompress(held, max_output_size=_DICTIONARY_BYTES)
+            inflater = zstandard.ZstdDecompressor()
+            dictionary = inflater.decompress(dictionary, max_output_size=_DICTIONARY_BYTES)
         except zstandard.ZstdError:
             return first, None
-    return first, zstandard.ZstdCompressionDict(held)
+    return first, zstandard.ZstdCompressionDict(dictionary)
 
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -188,7 +189,7 @@ def never(_: bytes) -> bool:
 
 
 class Chunks:
-    """An iterator over chunks; `size` is their bytes in all where a file tells (not compressed)."""
+    """An iterator over chunks; `size` is their total of bytes, known for uncompressed files."""
 
     def __init__(self, source: Iterator[Chunk], size: int | None = None) -> None:
         self._source = source
@@ -255,32 +256,25 @@ def _inflate_by_bytes(inflater: zlib._Decompress, data: bytes) -> bytes:
     return b"".join(pieces)
 
 
+@dataclass
 class _Members:
     """The members of a compressed file, one after another."""
 
-    def __init__(
-        self,
-        stream: BinaryIO,
-        first: bytes,
-        member: Callable[[], Gzip | Zstd],
-        magic: re.Pattern[bytes],
-        resumes: Resumes,
-    ) -> None:
-        self._stream = stream
-        self._pending = first
-        self._member = member
-        self._magic = magic
-        self._resumes = resumes
-        self._damage: Damage | None = None
-        self._start = -1  # of the member that is being read; -1 for a pipe
-        self._again = READ_AGAIN
+    stream: BinaryIO
+    pending: bytes  # read from the stream, not inflated yet
+    member: Callable[[], Gzip | Zstd]
+    magic: re.Pattern[bytes]
+    resumes: Resumes
+    damage: Damage | None = None  # before the next chunk
+    start: int = -1  # of the member that is being read; -1 for a pipe
+    again: int = READ_AGAIN  # bytes that may still be read a second time
 
     def chunks(self) -> Iterator[Chunk]:
         while self._more():
             opens = True
             try:
                 for data in self._inflate():
-                    if self._damage and not self._resumes(data):
+                    if self.damage and not self.resumes(data):
                         raise BrokenError("not the start of a record")
                     yield Chunk(data, opens, self._take_damage())
                     opens = False
@@ -291,80 +285,80 @@ class _Members:
             yield Chunk(b"", damage=damage)
 
     def _take_damage(self) -> Damage | None:
-        damage, self._damage = self._damage, None
+        damage, self.damage = self.damage, None
         return damage
 
     def _more(self) -> bool:
         """Whether another member follows; files are sometimes padded with zeros."""
-        while not (rest := self._pending.lstrip(b"\0")):
-            self._pending = self._stream.read(CHUNK)
-            if not self._pending:
+        while not (rest := self.pending.lstrip(b"\0")):
+            self.pending = self.stream.read(CHUNK)
+            if not self.pending:
                 return False
-        self._pending = rest
+        self.pending = rest
         return True
 
     def _inflate(self) -> Iterator[bytes]:
-        member = self._member()
-        self._start, given_out = self._position(), 0
+        member = self.member()
+        self.start, returned = self._position(), 0
         while not member.eof:
-            if len(self._pending) < member.least:
-                self._pending += self._stream.read(member.read_size)
-            size = member.measure(self._pending)
-            piece, self._pending = self._pending[:size], self._pending[size:]
+            if len(self.pending) < member.least:
+                self.pending += self.stream.read(member.read_size)
+            size = member.measure(self.pending)
+            piece, self.pending = self.pending[:size], self.pending[size:]
             try:
                 data = member.feed(piece)
             except BrokenError:
-                self._pending = piece + self._pending
-                yield from self._rescue(self._start, given_out)
+                self.pending = piece + self.pending
+                yield from self._rescue(self.start, returned)
                 raise
-            self._pending = member.left + self._pending
+            self.pending = member.left + self.pending
             if data:
-                given_out += len(data)
+                returned += len(data)
                 yield data
             elif not piece:
-                self._damage = Damage(SkipReason.TRUNCATED, "the compressed data ends early")
+                self.damage = Damage(SkipReason.TRUNCATED, "the compressed data ends early")
                 raise BrokenError("the compressed data ends early")
 
     def _position(self) -> int:
         """Where `_pending` starts in the file; -1 for a pipe."""
-        return self._stream.tell() - len(self._pending) if self._stream.seekable() else -1
+        return self.stream.tell() - len(self.pending) if self.stream.seekable() else -1
 
-    def _rescue(self, start: int, given_out: int) -> Iterator[bytes]:
+    def _rescue(self, start: int, returned: int) -> Iterator[bytes]:
         """The content of a broken gzip member before the damage that was not returned yet.
 
         An inflater that fails discards the output of its last call; a second pass in small steps
         recovers it.
         """
-        if start < 0 or self._magic is not GZIP_MEMBER or self._damage:
+        if start < 0 or self.magic is not GZIP_MEMBER or self.damage:
             return
-        back = self._stream.tell()
-        self._stream.seek(start)
-        for data in _inflate_to_the_last(self._stream):
-            if len(data) > given_out:
-                yield data[given_out:]
-            given_out = max(0, given_out - len(data))
-        self._stream.seek(back)
+        back = self.stream.tell()
+        self.stream.seek(start)
+        for data in _inflate_to_the_last(self.stream):
+            if len(data) > returned:
+                yield data[returned:]
+            returned = max(0, returned - len(data))
+        self.stream.seek(back)
 
     def _find_next(self, detail: str, *, inside: bool) -> bool:
         """Record the damage and move to what may be the next member."""
-        if self._damage is None:
-            self._damage = Damage(SkipReason.BAD_RECORD, detail, inside)
-        if self._resumes is never:
+        if self.damage is None:
+            self.damage = Damage(SkipReason.BAD_RECORD, detail, inside)
+        if self.resumes is never:
             return False
         self._go_back()
-        self._pending = self._pending[1:]
-        while not (found := self._magic.search(self._pending)):
-            fresh = self._stream.read(CHUNK)
+        self.pending = self.pending[1:]
+        while not (match := self.magic.search(self.pending)):
+            fresh = self.stream.read(CHUNK)
             if not fresh:
                 return False
-            self._pending = self._pending[-3:] + fresh
-        self._pending = self._pending[found.start() :]
+            self.pending = self.pending[-3:] + fresh
+        self.pending = self.pending[match.start() :]
         return True
 
     def _go_back(self) -> None:
-        """Back to where the broken member began: a wrong size has taken in those that follow it."""
-        size = self._position() - self._start
-        if self._start >= 0 and size <= self._again:
-            self._again -= size
-            self._stream.seek(self._start)
-            self._pending = self._stream.read(CHUNK)
+        """Back to where the broken member began: its wrong size may span the ones that follow."""
+        size = self._position() - self.start
+        if self.start >= 0 and size <= self.again:
+            self.again -= size
+            self.stream.seek(self.start)
+            self.pending = self.stream.read(CHUNK)

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha1
 from threading import Lock
+from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.archive import Problem, Record, parse_headers, records
+from neardup.pages.archive import Problem, Record, parse_headers, records, target_of
 from neardup.pages.fields import WarcBytes, long_url, parse_time
 from neardup.pages.http import (
     Response,
@@ -49,15 +50,15 @@ _DATE_LENGTH = 64  # characters; a WARC date has at most 30
 
 
 class Revisits:
-    """The revisits so far, by the keys of what they repeat; `held` is their approximate size."""
+    """The revisits so far, by the keys of what they repeat; `size` is about their bytes."""
 
     def __init__(self) -> None:
-        self.held = 0
+        self.size = 0
         self._waiting: dict[bytes, list[Revisit]] = {}
         self._open: dict[Source, str] = {}  # with their URLs
 
     def add(self, revisit: Revisit, keys: list[bytes]) -> None:
-        self.held += len(revisit.url) + len(revisit.head) + _REVISIT_OVERHEAD
+        self.size += len(revisit.url) + len(revisit.head) + _REVISIT_OVERHEAD
         self._open[revisit.source] = revisit.url
         for key in keys:
             self._waiting.setdefault(key, []).append(revisit)
@@ -68,76 +69,61 @@ class Revisits:
     def take(self, keys: list[bytes]) -> Iterator[Revisit]:
         """Remove and return the revisits that wait for a record with one of these keys."""
         for key in keys:
-            for revisit in sorted(self._waiting.pop(key, []), key=_place):
-                if revisit.source in self._open:
-                    del self._open[revisit.source]
+            for revisit in sorted(self._waiting.pop(key, []), key=lambda each: _place(each.source)):
+                if self._open.pop(revisit.source, None) is not None:
                     yield revisit
 
     def unresolved(self) -> Iterator[Skip]:
         """The unresolved revisits, in the order of files and records."""
-        for source in sorted(self._open, key=lambda each: (each.path, each.record)):
+        for source in sorted(self._open, key=_place):
             detail = "what it repeats is not in the input"
             yield Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, self._open[source])
 
 
-def _place(revisit: Revisit) -> tuple[str, int]:
-    return revisit.source.path, revisit.source.record
-
-
-def target_of(headers: dict[str, str]) -> str:
-    """The URL a record is about; some archives write it in angle brackets."""
-    return headers.get("warc-target-uri", "").strip("<>")
-
-
-def _key(*parts: str) -> bytes:
-    return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _keys(record_id: str, uri: str, date: str, digest: str) -> list[bytes]:
-    keys = []
-    if record_id:
-        keys.append(_key("id", record_id))
-    if uri and date:
-        keys.append(_key("at", uri.strip("<>"), date))
-    if digest:
-        keys.append(_key("digest", digest.lower()))
-    return keys
+def _place(source: Source) -> tuple[str, int]:
+    return source.path, source.record
 
 
 def own_keys(headers: dict[str, str]) -> list[bytes]:
     """The keys under which a record can be referred to."""
-    digest = headers.get("warc-payload-digest", "")
-    return _keys(
-        headers.get("warc-record-id", ""), target_of(headers), headers.get("warc-date", ""), digest
-    )
+    return _keys(headers, "warc-record-id", "warc-target-uri", "warc-date")
 
 
 def wanted_keys(headers: dict[str, str]) -> list[bytes]:
-    """The keys of what a revisit repeats: by id, by URL and date, by digest."""
-    return _keys(
-        headers.get("warc-refers-to", ""),
-        headers.get("warc-refers-to-target-uri", ""),
-        headers.get("warc-refers-to-date", ""),
-        headers.get("warc-payload-digest", ""),
-    )
+    """The keys of what a revisit repeats."""
+    prefix = "warc-refers-to"
+    return _keys(headers, prefix, f"{prefix}-target-uri", f"{prefix}-date")
+
+
+def _keys(headers: dict[str, str], *names: str) -> list[bytes]:
+    """Keys of a record by its id, by its URL and date, and by the digest of its payload."""
+    record_id, uri, date = (headers.get(name, "") for name in names)
+    digest = headers.get("warc-payload-digest", "").lower()
+    ways = [("id", record_id), ("at", uri.strip("<>") if date else "", date), ("digest", digest)]
+    return [
+        blake2b("\n".join(way).encode("utf-8", "replace"), digest_size=8).digest()
+        for way in ways
+        if way[1]
+    ]
 
 
 NO_DATE = "1970-01-01T00:00:00Z"  # WARC requires a date; the clock's would differ from run to run
+_OF_RECORD = frozenset({"warc-type", "warc-record-id", "content-length", "content-type"})
 _OF_REVISITS = ("warc-refers-to", "warc-profile", "warc-block-digest", "warc-truncated")
 
 
 def compose(fields: dict[str, str], block: bytes, version: str = "1.0") -> bytes:
-    """A WARC record with these fields; an id that they lack is a function of them, so that a rerun
-    gives the same."""
+    """A WARC record with these fields.
+
+    A record id that is missing is derived from the fields, so that a rerun gives the same one.
+    """
     seed = "\n".join(f"{name}: {value}" for name, value in fields.items())
-    own = {"WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, seed)}>"}
-    fields = {**fields, **own, **fields, "Content-Length": str(len(block))}
-    lines = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in fields.items() if value)
+    record_id = fields.get("WARC-Record-ID", f"<urn:uuid:{uuid5(NAMESPACE_URL, seed)}>")
+    fields = {**fields, "WARC-Record-ID": record_id, "Content-Length": str(len(block))}
+    lines = "".join(
+        f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items() if value
+    )
     return f"WARC/{version}\r\n{lines}\r\n".encode("utf-8", "replace") + block + b"\r\n\r\n"
-
-
-def _one_line(value: str) -> str:
-    return " ".join(value.split())
 
 
 def as_warc(record: Record) -> bytes:
@@ -158,12 +144,9 @@ def as_warc(record: Record) -> bytes:
 
 def repeated(revisit_head: bytes, record: Record) -> bytes:
     """A revisit as a full record: its own head, and the block of what it repeats."""
-    own = parse_headers(revisit_head)
     fields = {"WARC-Type": record.type}
-    for name, value in own.items():
-        if name not in ("warc-type", "warc-record-id", "content-length", "content-type") and (
-            not name.startswith(_OF_REVISITS)
-        ):
+    for name, value in parse_headers(revisit_head).items():
+        if name not in _OF_RECORD and not name.startswith(_OF_REVISITS):
             fields[_header_case(name)] = value
     fields["Content-Type"] = record.headers.get("content-type", "")
     return compose(fields, record.block)
@@ -210,12 +193,12 @@ def reference_to(record: bytes) -> Reference:
 def compose_revisit(
     record: bytes, to: Reference, profile: str, more: dict[str, str] | None = None
 ) -> bytes:
-    """A `revisit` record in place of a whole one: its head and that of its HTTP response, and
-    where the payload is."""
-    own = parse_headers(record.partition(b"\r\n\r\n")[0])
+    """A `revisit` record in place of a whole one: its head, the head of its HTTP response, and a
+    reference to the payload."""
+    headers = parse_headers(record.partition(b"\r\n\r\n")[0])
     head, payload = payload_of(record)
     fields = {"WARC-Type": "revisit"}
-    fields |= {name: own.get(name.lower(), "") for name in _OF_CAPTURE}
+    fields |= {name: headers.get(name.lower(), "") for name in _OF_CAPTURE}
     fields |= {
         "WARC-Payload-Digest": to.digest if profile == IDENTICAL else _sha1(payload),
         "WARC-Block-Digest": _sha1(head),
@@ -224,10 +207,10 @@ def compose_revisit(
         "WARC-Refers-To-Target-URI": to.uri,
         "WARC-Refers-To-Date": to.date,
         "WARC-Truncated": "length",
-        "Content-Type": own.get("content-type", ""),
+        "Content-Type": headers.get("content-type", ""),
     }
-    if own.get("warc-record-id"):
-        fields["WARC-Record-ID"] = own["warc-record-id"]
+    if record_id := headers.get("warc-record-id"):
+        fields["WARC-Record-ID"] = record_id
     return compose(fields | (more or {}), head, version="1.1")
 
 
@@ -236,9 +219,11 @@ def _sha1(data: bytes) -> str:
 
 
 def _header_case(name: str) -> str:
-    words = [word.capitalize() for word in name.split("-")]
-    shown = {"Warc": "WARC", "Uri": "URI", "Ip": "IP", "Id": "ID"}
-    return "-".join(shown.get(word, word) for word in words)
+    words = [
+        word.upper() if word in ("warc", "uri", "ip", "id") else word.capitalize()
+        for word in name.split("-")
+    ]
+    return "-".join(words)
 
 
 _NOT_PAGES = frozenset({"warcinfo", "request", "metadata"})
@@ -255,8 +240,10 @@ class WarcReader:
         self._lock = Lock()
 
     def read(self, file: File, content: Chunks, first: int = 0) -> Iterator[RawPage | Skip]:
-        """The pages of an archive; its revisits are remembered for `finish`. `first` is the number
-        of the first record."""
+        """The pages of an archive; its revisits are kept for `finish`.
+
+        `first` is the number of the first record.
+        """
         self._archives.append(file)
         for item in records(content, self._limits, first):
             source = Source(file.source, item.number)
@@ -296,7 +283,7 @@ class WarcReader:
         if record.headers.get("warc-profile") == NEAR:
             detail = "the content of this near-duplicate was not kept"
             return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)
-        if self.revisits.held > REVISIT_BYTES:
+        if self.revisits.size > REVISIT_BYTES:
             detail = f"the revisits still open take more than {REVISIT_BYTES:,} bytes"
             return Skip(source, SkipReason.UNRESOLVED_REVISIT, detail, url)
         head = record.head if self._keep_original else b""
@@ -306,7 +293,7 @@ class WarcReader:
         return None
 
     def _repeat(self, record: Record, revisit: Revisit) -> RawPage | Skip:
-        """The revisit's own URL and date with the body of what it repeats."""
+        """A page with the URL and the date of the revisit, and the body of what it repeats."""
         headers = {**record.headers, "warc-target-uri": revisit.url, "warc-date": revisit.date}
         page = self._page(replace(record, headers=headers), revisit.source)
         if isinstance(page, RawPage) and self._keep_original:
@@ -317,20 +304,20 @@ class WarcReader:
         url = target_of(record.headers)
         if len(url) > URL_LENGTH:
             return long_url(source, url)
-        answer = self._content(record)
-        if isinstance(answer, _Refusal):
-            return Skip(source, answer.reason, answer.detail, url)
+        content = self._content(record)
+        if isinstance(content, _Refusal):
+            return Skip(source, content.reason, content.detail, url)
         date = record.headers.get("warc-date", "")
         name = url or f"{source.path.rpartition('/')[2]}:{source.record}"
         return RawPage(
             id=name,
-            body=answer.body,
-            is_html=answer.is_html,
+            body=content.body,
+            is_html=content.is_html,
             source=source,
             url=url,
             again=f"{name}@{date}" if date else f"{source.path}:{source.record}",
             time=parse_time(date),
-            charset=answer.charset,
+            charset=content.charset,
             original=WarcBytes(as_warc(record)) if self._keep_original else None,
         )
 
@@ -360,8 +347,8 @@ class WarcReader:
         return _Refusal(SkipReason.TOO_LARGE, f"above {self._limits.page_bytes} bytes")
 
     def _judge(self, record: Record, response: Response, body: bytes) -> _Content | _Refusal:
-        stated = _content_type(record, response)
-        kind = media_type(stated)
+        content_type = _content_type(record, response)
+        kind = media_type(content_type)
         text = _is_text(record, kind)
         if not body and (text or is_html(kind, body) or not kind):
             return _Refusal(SkipReason.EMPTY, "no content")
@@ -370,18 +357,16 @@ class WarcReader:
         if len(body) > self._limits.page_bytes:
             return _Refusal(SkipReason.TOO_LARGE, f"above {self._limits.page_bytes} bytes")
         # WET records are UTF-8 by definition
-        return _Content(body, not text, charset_of(stated) or ("utf-8" if text else ""))
+        return _Content(body, not text, charset_of(content_type) or ("utf-8" if text else ""))
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(NamedTuple):
     body: bytes
     is_html: bool
     charset: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(NamedTuple):
     reason: SkipReason
     detail: str
 
@@ -390,9 +375,9 @@ def _content_type(record: Record, response: Response) -> str:
     """The content type according to the server, else according to the archive."""
     if "content-type" in response.headers:
         return response.headers["content-type"]
-    stated = record.headers.get("content-type", "")
-    if media_type(stated) != "application/http":
-        return stated
+    archived = record.headers.get("content-type", "")
+    if media_type(archived) != "application/http":
+        return archived
     return record.headers.get("warc-identified-payload-type", "")
 
 

@@ -21,11 +21,11 @@ from neardup.local.exchange import carried_schema, to_spark
 from neardup.local.run import ordered_map
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages import Limits
-from neardup.pages.archive import Record, records
+from neardup.pages.archive import Record, records, target_of
 from neardup.pages.inputs import place_of, resumes
 from neardup.pages.raw import Block, gathered
 from neardup.pages.streams import chunks
-from neardup.pages.warc import Revisit, WarcReader, own_keys, target_of, wanted_keys
+from neardup.pages.warc import Revisit, WarcReader, own_keys, wanted_keys
 from neardup.schemas import DESCRIPTION, PAGES
 from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.session import Work
