@@ -1,8 +1,8 @@
-"""Records as named fields: from JSON values or Parquet cells to a page, and back.
+"""Records as named fields: from JSON values or table cells to a page, and back.
 
 `page_from_fields` makes a page of `id`, `url`, `html` or `text`, `title` and `time`, whatever the
-record's format. `json_fields` and `page_fields` are the way back, for writing pages. Readers that
-keep originals attach the record in its own form (`JsonLine`, `TableRow`, `WarcBytes`). Times
+record's format. `json_fields` and `page_fields` do the reverse, for writing pages. Readers that
+keep originals attach the record in its own format (`JsonLine`, `TableRow`, `WarcBytes`). Times
 always have a time zone; a time that cannot be read counts as missing.
 """
 
@@ -84,7 +84,10 @@ def page_from_fields(
     original: object = None,
     charsets: Mapping[str, str] = _UTF_8,
 ) -> RawPage | Skip:
-    """A page from `id`, `url`, `html` or `text`, `title` and `time`; `charsets` are the bodies'."""
+    """A page from `id`, `url`, `html` or `text`, `title` and `time`.
+
+    `charsets` has the charsets of `html` and `text`.
+    """
     url = _text(fields.get("url"))
     name = f"{source.path.rpartition('/')[2]}:{source.record}"
     identity = _identity(fields.get("id")) or url or name
@@ -144,11 +147,7 @@ def to_bytes(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _whole(text).encode()
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 def _text(value: object) -> str:
@@ -167,7 +166,7 @@ FIELDS = ("id", "url", "title", "time", "html", "text")
 
 
 def text_of(raw: RawPage, html_text: str | None) -> str:
-    """The content as text: the given text, or the body decoded as UTF-8."""
+    """The content as text: `html_text`, or the body decoded as UTF-8."""
     if html_text is not None:
         return html_text
     try:
@@ -178,8 +177,8 @@ def text_of(raw: RawPage, html_text: str | None) -> str:
 
 def page_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
     """The non-empty fields of a page from any reader; `time` is a datetime."""
-    stated = {"id": raw.id, "url": raw.url, "title": raw.title, "time": raw.time}
-    fields: dict[str, Any] = {name: value for name, value in stated.items() if value}
+    fields = {"id": raw.id, "url": raw.url, "title": raw.title, "time": raw.time}
+    fields = {name: value for name, value in fields.items() if value}
     return {**fields, "html" if raw.is_html else "text": text_of(raw, html_text)}
 
 
@@ -208,11 +207,11 @@ def json_fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
     """A page as JSON values; a row of a table with all its columns."""
     fields = page_fields(raw, html_text)
     if isinstance(raw.original, TableRow):
-        rest = row_fields(raw.original)
+        row = row_fields(raw.original)
         content = "html" if raw.is_html else "text"
         text = fields.pop(content)
-        fields = {**rest, **{name: value for name, value in fields.items() if name not in rest}}
-        if content in rest:  # decoded; in the table it may be bytes of any charset
+        fields = row | {name: value for name, value in fields.items() if name not in row}
+        if content in row:  # decoded; in the table it may be bytes of any charset
             fields[content] = text
     return {name: json_value(value) for name, value in fields.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""From what the user names (paths, globs, folders, URLs) to files, and what each file holds.
+"""Finds the files that paths, globs, folders and URLs stand for.
 
 A place is a kind of storage: this machine, standard input, or whatever fsspec opens (s3://, gs://,
 hf:// and others). All places offer the same few operations and fail with OSError only.
@@ -44,7 +44,7 @@ class RemotePlace:
     def expand(self, pattern: str) -> list[str]:
         if _ask(lambda: self._system.exists(pattern)):
             return [pattern]
-        if not any(sign in pattern for sign in "*?["):
+        if not _is_glob(pattern):
             return []
         return sorted(self._named(path) for path in _ask(lambda: self._system.glob(pattern)))
 
@@ -113,9 +113,7 @@ def _ask(question: Callable[[], Answer]) -> Answer:
 def _file_system(scheme: str) -> Any:
     try:
         import fsspec  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtraError(f"reading {scheme}://", "remote") from None
-    try:
+
         return fsspec.filesystem(scheme)
     except ImportError:
         raise MissingExtraError(f"reading {scheme}://", "remote") from None
@@ -139,14 +137,14 @@ class Place(Protocol):
         """The path of a file below a folder."""
 
     def identity(self, path: str) -> str:
-        """The same for all spellings of one path."""
+        """A path that is the same for all spellings of a path."""
 
     def open(self, path: str) -> BinaryIO:
         """The file's bytes; OSError when it cannot be read."""
 
 
 def place_of(path: str) -> Place:
-    """Where a path leads."""
+    """The place of a path."""
     if path == "-":
         return StandardInput()
     return RemotePlace(path) if is_remote(path) else LocalPlace()
@@ -232,7 +230,7 @@ class File:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine and can be read from any place."""
+        """Whether it is on this machine and can be read from any offset."""
         return type(self.place) is LocalPlace and os.path.isfile(self.path)  # noqa: PTH113
 
     @property
@@ -242,7 +240,7 @@ class File:
 
 
 def printable(path: str) -> str:
-    """The path with bytes that are no UTF-8 written as `\\xff`: two such names stay two."""
+    """The path with bytes that are not UTF-8 written as `\\xff`, so that names stay distinct."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -251,8 +249,8 @@ def printable(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """An input after globbing."""
+class _InputPath:
+    """A path that an input stands for: itself, or one that the glob matches."""
 
     path: str
     place: Place
@@ -266,65 +264,64 @@ def resumes(data: bytes) -> bool:
 
 
 def find_files(inputs: Sequence[str]) -> Iterator[File]:
-    """Every file once, sorted; an input that leads to nothing is an error, raised at once."""
-    named = _without_repeats([each for text in inputs for each in _expand(text)])
-    return (file for each in named for file in _files_of(each))
+    """Every file once, sorted. An input without files is an error, raised at once."""
+    paths = _input_paths(inputs)
+    return (file for path in paths for file in _files_of(path))
 
 
 def input_at(path: Path, inputs: Sequence[str]) -> str | None:
-    """The input that a path on this machine is, or holds, if any: to write there would lose it."""
-    place = os.path.realpath(path)
-    for named in _without_repeats([each for text in inputs for each in _expand(text)]):
-        if not isinstance(named.place, LocalPlace) or named.path == "-":
+    """The input that writing to a path on this machine would overwrite, if any."""
+    output = os.path.realpath(path)
+    for each in _input_paths(inputs):
+        if not isinstance(each.place, LocalPlace) or each.path == "-":
             continue
-        read = os.path.realpath(named.path)
-        if read == place or read.startswith(place + os.sep):
-            return named.path
-        inside = named.is_folder and place.startswith(read + os.sep)
-        if inside and path.is_file() and format_of_name(place):
+        source = os.path.realpath(each.path)
+        if source == output or source.startswith(output + os.sep):
+            return each.path
+        inside = each.is_folder and output.startswith(source + os.sep)
+        if inside and path.is_file() and format_of_name(output):
             return str(path)
     return None
 
 
-def _expand(text: str) -> list[_Named]:
+def _input_paths(inputs: Sequence[str]) -> list[_InputPath]:
+    """Sorted by path, each once; files in a folder that is also an input are left to the folder."""
+    paths = sorted((path for text in inputs for path in _expand(text)), key=lambda each: each.path)
+    folders = {each.identity for each in paths if each.is_folder}
+    by_identity = {each.identity: each for each in reversed(paths)}  # the first of each counts
+    return [
+        each
+        for each in paths
+        if by_identity[each.identity] is each and not _is_within(each, folders)
+    ]
+
+
+def _expand(text: str) -> list[_InputPath]:
     place = place_of(text)
     try:
-        named = [
-            _Named(path, place, place.is_folder(path), place.identity(path))
+        paths = [
+            _InputPath(path, place, place.is_folder(path), place.identity(path))
             for path in place.expand(text)
         ]
-        with_pages = [each for each in named if not each.is_folder or _has_pages(each)]
+        with_pages = [each for each in paths if not each.is_folder or _has_pages(each)]
     except OSError as error:
         raise InputError(f"{text}: {error.strerror or error}") from None
     except RecursionError:  # of Python's glob
         raise InputError(f"{text}: the folders are nested too deeply for **") from None
-    if not with_pages:
-        raise InputError(f"{text}: {_why_nothing(text, named)}")
-    return with_pages
+    if with_pages:
+        return with_pages
+    missing = "nothing matches" if _is_glob(text) else "no such file or folder"
+    raise InputError(f"{text}: {'there are no pages in this folder' if paths else missing}")
 
 
-def _why_nothing(text: str, named: list[_Named]) -> str:
-    if named:
-        return "there are no pages in this folder"
-    return "nothing matches" if any(sign in text for sign in "*?[") else "no such file or folder"
+def _is_glob(text: str) -> bool:
+    return any(sign in text for sign in "*?[")
 
 
-def _without_repeats(named: list[_Named]) -> list[_Named]:
-    """Sorted by path; what stands in a folder that is named as well is left to the folder."""
-    by_identity = {each.identity: each for each in sorted(named, key=_path, reverse=True)}
-    folders = {each.identity for each in named if each.is_folder}
-    kept = [each for each in by_identity.values() if not _is_within(each, folders)]
-    return sorted(kept, key=_path)
-
-
-def _path(named: _Named) -> str:
-    return named.path
-
-
-def _is_within(named: _Named, folders: set[str]) -> bool:
-    if not named.is_folder and not format_of_name(named.path):
-        return False  # only files whose names say the format are taken from a folder
-    above = named.identity
+def _is_within(path: _InputPath, folders: set[str]) -> bool:
+    if not path.is_folder and not format_of_name(path.path):
+        return False  # only files whose names tell the format are taken from a folder
+    above = path.identity
     while "/" in above:
         above = above.rpartition("/")[0]
         if above in folders:
@@ -332,17 +329,16 @@ def _is_within(named: _Named, folders: set[str]) -> bool:
     return False
 
 
-def _has_pages(named: _Named) -> bool:
-    return any(file.format != IGNORED for file in _files_of(named))
+def _has_pages(folder: _InputPath) -> bool:
+    return any(file.format != IGNORED for file in _files_of(folder))
 
 
-def _files_of(named: _Named) -> Iterator[File]:
-    if not named.is_folder:
-        name = named.path.rpartition("/")[2]
-        form = "jsonl" if named.path == "-" else format_of_name(named.path) or None
-        yield File(named.path, printable(name), form, named.place)
+def _files_of(path: _InputPath) -> Iterator[File]:
+    if not path.is_folder:
+        name = path.path.rpartition("/")[2]
+        form = "jsonl" if path.path == "-" else format_of_name(path.path) or None
+        yield File(path.path, printable(name), form, path.place)
         return
-    for relative in named.place.walk(named.path):
-        path = named.place.join(named.path, relative)
+    for relative in path.place.walk(path.path):
         form = format_of_name(relative) or IGNORED
-        yield File(path, printable(relative), form, named.place)
+        yield File(path.place.join(path.path, relative), printable(relative), form, path.place)

@@ -1,10 +1,9 @@
-"""Writing pages as JSON lines, tables or WARC, in their original form where the two agree.
+"""Writes pages as JSON lines, tables or WARC; a page read from the same format is not changed.
 
-A JSON line keeps all its fields, a row of a table all its columns in their types, a WARC record its
-headers and its body as sent. A page from another form is converted: JSON lines and Parquet take
-everything known about it, WARC the content, the URL and the time (it has no place for more). The
-same pages give the same bytes, compressed or not. The file appears whole once everything is
-written, or not at all.
+A JSON line keeps all its fields, a table row all its columns and their types, a WARC record its
+headers and its body as sent. A page from another format is converted: JSON lines and tables take
+everything known about it, WARC only the content, the URL and the time. The same pages give the same
+bytes, compressed or not. The file appears once everything is written, or not at all.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -40,31 +39,14 @@ from neardup.pages.warc import NO_DATE, compose
 from neardup.plugins import Registry
 
 
-class Packer(Protocol):
+class Packer(NamedTuple):
     """Compresses bytes."""
 
-    def whole(self, data: bytes) -> bytes:
-        """Compress to a member of its own, as WARC requires for each record."""
-
-    def open(self, stream: BinaryIO) -> Any:
-        """A stream to write plain bytes to, ending in `close`, which leaves `stream` open."""
+    whole: Callable[[bytes], bytes]  # to a member of its own, as WARC requires for each record
+    open: Callable[[BinaryIO], Any]  # a file to write to; closing it leaves the stream open
 
 
-def packer_of(suffix: str) -> Packer:
-    """For "", ".gz" or ".zst"."""
-    packers: dict[str, Packer] = {"": Plain(), ".gz": Gzip(), ".zst": Zstd()}
-    return packers[suffix]
-
-
-class Plain:
-    def whole(self, data: bytes) -> bytes:
-        return data
-
-    def open(self, stream: BinaryIO) -> Any:
-        return _Unclosed(stream)
-
-
-class _Unclosed:
+class _PlainFile:
     def __init__(self, stream: BinaryIO) -> None:
         self.write = stream.write
 
@@ -72,29 +54,14 @@ class _Unclosed:
         """Nothing to do: the stream belongs to the caller."""
 
 
-class Gzip:
-    """Gzip without a name or a time."""
-
-    def whole(self, data: bytes) -> bytes:
-        return gzip.compress(data, 6, mtime=0)
-
-    def open(self, stream: BinaryIO) -> Any:
-        return _GzipFile("", "wb", 6, stream, mtime=0)
-
-
 class _GzipFile(gzip.GzipFile):
-    """One that was not closed, because writing failed, has nothing more to write."""
+    """Without a name or a time, so that the same content gives the same bytes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__("", "wb", 6, stream, mtime=0)
 
     def __del__(self) -> None:
-        """Unlike its base, which would write to a stream that is closed by then."""
-
-
-class Zstd:
-    def whole(self, data: bytes) -> bytes:
-        return bytes(_zstd().compress(data))
-
-    def open(self, stream: BinaryIO) -> Any:
-        return _zstd().stream_writer(stream, closefd=False)
+        """Write nothing if writing has failed: the stream is closed by then."""
 
 
 def _zstd() -> Any:
@@ -103,20 +70,35 @@ def _zstd() -> Any:
     return zstandard.ZstdCompressor(level=6)
 
 
+_PACKERS = {
+    "": Packer(bytes, _PlainFile),
+    ".gz": Packer(lambda data: gzip.compress(data, 6, mtime=0), _GzipFile),
+    ".zst": Packer(
+        lambda data: bytes(_zstd().compress(data)),
+        lambda stream: _zstd().stream_writer(stream, closefd=False),
+    ),
+}
+
+
+def packer_of(suffix: str) -> Packer:
+    """For "", ".gz" or ".zst"."""
+    return _PACKERS[suffix]
+
+
 class PageWriter(Protocol):
     """Takes pages one by one."""
 
     def write(self, raw: RawPage, html_text: str | None = None) -> None:
-        """Write a page; `html_text` is its content decoded, for forms that hold text."""
+        """Write a page; `html_text` is its decoded content, for formats that hold text."""
 
     def finish(self) -> None:
         """Write the remaining pages."""
 
 
 class WriterFactory(Protocol):
-    """Makes a writer; the class of one does. `may_be_packed`: .gz or .zst may follow the ending."""
+    """The class of a writer, or another function that makes one."""
 
-    may_be_packed: bool
+    may_be_packed: bool  # whether .gz or .zst may follow the ending
 
     def __call__(self, stream: BinaryIO, packer: Packer) -> PageWriter:
         """A writer to `stream`, which the caller closes."""
@@ -137,9 +119,9 @@ WRITERS: Registry[WriterFactory] = Registry(
 
 @contextmanager
 def writer_for(path: str | Path) -> Iterator[PageWriter]:
-    """A writer for the form that the name's ending stands for (`WRITERS`)."""
+    """A writer for the format that the ending of the name stands for (`WRITERS`)."""
     path = Path(path)
-    make_writer, packer = _form_of(path)
+    make_writer, packer = _format_of(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("wb") as stream:
@@ -156,23 +138,20 @@ def writer_for(path: str | Path) -> Iterator[PageWriter]:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name whose ending no writer stands for."""
-    _form_of(path)
+    """Refuse a name with an ending that no writer has."""
+    _format_of(path)
 
 
-def _form_of(path: Path) -> tuple[WriterFactory, Packer]:
+def _format_of(path: Path) -> tuple[WriterFactory, Packer]:
     packed = path.suffix if path.suffix in (".gz", ".zst") else ""
     factory = WRITERS.get(Path(path.name.removesuffix(packed)).suffix.removeprefix("."))
     if factory is None or (packed and not factory.may_be_packed):
-        raise OutputError(f"cannot write {path}: the file name must end in {_endings()}")
+        endings = ", ".join(
+            f".{name} (also .gz or .zst)" if writer.may_be_packed else f".{name}"
+            for name, writer in WRITERS.items()
+        )
+        raise OutputError(f"cannot write {path}: the file name must end in {endings}")
     return factory, packer_of(packed)
-
-
-def _endings() -> str:
-    listed = []
-    for name, factory in WRITERS.items():
-        listed.append(f".{name}" + (" (also .gz or .zst)" if factory.may_be_packed else ""))
-    return ", ".join(listed)
 
 
 class JsonWriter:
@@ -187,9 +166,8 @@ class JsonWriter:
         if isinstance(raw.original, JsonLine):
             line = raw.original.line.strip()
         else:
-            line = json.dumps(json_fields(raw, html_text), ensure_ascii=False).encode(
-                "utf-8", "replace"
-            )
+            fields = json_fields(raw, html_text)
+            line = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
         self._stream.write(line + b"\n")
 
     def finish(self) -> None:
@@ -211,9 +189,9 @@ _GROUP_BYTES = 32_000_000
 
 
 class ParquetWriter:
-    """Rows as they were when they come from a table; else the columns that neardup reads.
+    """Rows of a table as they were; other pages in the columns that neardup reads.
 
-    The first page decides the columns. A page that does not fit them is an error, not a loss.
+    The first page decides the columns; a page that does not fit them is an error.
     """
 
     may_be_packed = False  # Parquet compresses its columns itself
@@ -250,21 +228,16 @@ class ParquetWriter:
         return pq.ParquetWriter(self._stream, schema, compression="zstd")
 
     def _row(self, raw: RawPage, html_text: str | None) -> pa.RecordBatch:
-        original = raw.original
-        if isinstance(original, TableRow):
-            if self._schema is None:
-                self._schema = original.batch.schema
-            if original.batch.schema.equals(self._schema):
-                return _copied(original)
+        original = raw.original if isinstance(raw.original, TableRow) else None
         if self._schema is None:
-            self._schema = _COLUMNS
-        return self._converted(raw, html_text, self._schema)
-
-    def _converted(self, raw: RawPage, html_text: str | None, schema: pa.Schema) -> pa.RecordBatch:
+            self._schema = original.batch.schema if original else _COLUMNS
+        if original and original.batch.schema.equals(self._schema):
+            # A copy of the row, which does not hold on to its batch
+            return original.batch.take(pa.array([original.row]))
         fields = _fields(raw, html_text)
-        _check_columns(raw, fields, schema.names)
+        _check_columns(raw, fields, self._schema.names)
         try:
-            return pa.RecordBatch.from_pylist([fields], schema=schema)
+            return pa.RecordBatch.from_pylist([fields], schema=self._schema)
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise OutputError(f"{raw.id}: does not fit the columns: {error}") from None
 
@@ -287,22 +260,17 @@ def _fields(raw: RawPage, html_text: str | None) -> dict[str, Any]:
     return fields
 
 
-def _copied(original: TableRow) -> pa.RecordBatch:
-    """A copy of the row, which does not hold on to its batch."""
-    return original.batch.take(pa.array([original.row]))
-
-
 class ArrowWriter(ParquetWriter):
-    """The same as an Arrow file."""
+    """As `ParquetWriter`, to an Arrow file."""
 
     def _open(self, schema: pa.Schema) -> Any:
         return pa.ipc.new_file(self._stream, schema)
 
 
 class CsvWriter:
-    """Rows as they were when they come from a table; else what is known of a page.
+    """Rows of a table as they were; of other pages the fields that are known.
 
-    The first page decides the columns. A page that does not fit them is an error, not a loss.
+    The first page decides the columns; a page that does not fit them is an error.
     """
 
     may_be_packed = True
@@ -329,7 +297,7 @@ class CsvWriter:
 
 
 class WarcWriter:
-    """Records as they were; pages of other forms as resource records, texts as conversions."""
+    """Records as they were; pages of other formats as resource records, texts as conversions."""
 
     may_be_packed = True
 
