@@ -1,4 +1,4 @@
-"""As many clients at once as it takes, kill -9 under load, stopping in the middle: nothing is lost."""
+"""Many clients at once, kill -9 under load, stopping in the middle: nothing is lost."""
 
 from __future__ import annotations
 
