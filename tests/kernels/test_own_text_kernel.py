@@ -156,6 +156,17 @@ def test_all_of_a_page_is_its_own_when_all_is_asked_for(rows: list[tuple[int, fl
     assert own_text._own_level(counts.astype(np.int64), masses, 1.0) == counts.max()
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(0, 9)), min_size=1, max_size=60),
+    st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),
+)
+def test_the_own_level_of_lines_with_many_counts(rows: list[tuple[int, int]], share: float) -> None:
+    """Too many to be looked for one by one."""
+    counts, masses = np.array(rows).T
+    level = own_text._own_level(counts, masses.astype(float), share)
+    assert level == plain.own_level(counts.tolist(), masses.tolist(), share)
+
+
 class Layout(NamedTuple):
     """A batch of pages as the kernels take it."""
 

@@ -71,6 +71,13 @@ def test_as_plain_string_search(pairs: list[tuple[str, str]]) -> None:
     assert found(pairs) == [shown(*pair) for pair in pairs]
 
 
+@given(WORDS.map("".join), WORDS.map("".join), st.integers(1, 60), WORDS.map("".join))
+def test_in_long_texts(title: str, words: str, times: int, end: str) -> None:
+    """Which are searched by blocks."""
+    text = words * times + end
+    assert found([(title, text)]) == [shown(title, text)]
+
+
 def test_the_offsets_of_a_slice() -> None:
     column = pa.array(["skipped", "Ferry at night"]).slice(1)
     data = *string_buffers(column), *string_buffers(pa.array(["x Ferry at night"]))

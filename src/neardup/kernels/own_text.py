@@ -15,6 +15,7 @@ Weights = NDArray[np.float64]
 
 MOST = 0.75  # of the pages with a title: an edit may hide a line from some of them
 COMMENTS, OVERLAY = 6, 7  # as in `model.Region`; kernels import nothing above them
+FEW_COUNTS = 8  # different ones that are looked for one by one
 SHORT_ARTICLE = 500.0  # units, 250 words: of less text a changed line makes another page
 
 
@@ -118,18 +119,25 @@ def weights_on_site(
         pair_level = max(level, pair_levels[document])
         if copies > 1.0:
             level, pair_level = 1.0, 1.0
-        heaviest = 0.0
+        heaviest, last_others, left = 0.0, -1.0, 1.0
         for line in range(begin, end):
             if units[line]:
                 others = _others(counts[line], edited_counts[line], few_pages[document], copies)
-                kept[line] = weights[line] * _left_of(level / (1.0 + others), power)
+                if others != last_others:  # lines of a template follow each other
+                    last_others, left = others, _left_of(level / (1.0 + others), power)
+                kept[line] = weights[line] * left
                 heaviest = max(heaviest, kept[line])
+        last_others = -1.0
         for line in range(begin, end):
             if kept[line] < faint * heaviest:
                 kept[line] = 0.0
-            if kept[line] > 0.0:
+            if kept[line] > 0.0 and pair_level == level:
+                beside_host[line] = kept[line]
+            elif kept[line] > 0.0:
                 others = _others(counts[line], edited_counts[line], few_pages[document], copies)
-                beside_host[line] = weights[line] * _left_of(pair_level / (1.0 + others), power)
+                if others != last_others:
+                    last_others, left = others, _left_of(pair_level / (1.0 + others), power)
+                beside_host[line] = weights[line] * left
     return kept, beside_host, levels
 
 
@@ -170,16 +178,34 @@ def _left_of(share: float, power: float) -> float:
 
 @kernel
 def _own_level(counts: Offsets, masses: Weights, share: float) -> float:
+    """The count up to which lines have `share` of all weight; lines are taken in the order of their
+    counts, then as they stand. Few counts usually do, and each takes one look at all lines; where
+    they do not, the lines are sorted."""
     if len(counts) == 0 or counts.max() == 1:
         return 1.0
-    order = np.argsort(counts, kind="mergesort")
-    total = masses.sum()
+    needed = share * masses.sum()
     reached, level = 0.0, 1.0
-    for place in range(len(order)):
-        if masses[order[place]] > 0.0:
-            reached += masses[order[place]]
-            level = float(counts[order[place]])
-            if reached >= share * total:
+    count, highest = counts.min(), counts.max()
+    for _ in range(FEW_COUNTS):
+        following = highest + 1
+        for line in range(len(counts)):
+            if counts[line] == count:
+                if masses[line] > 0.0:
+                    reached += masses[line]
+                    level = float(count)
+                    if reached >= needed:
+                        return level
+            elif counts[line] > count:
+                following = min(following, counts[line])
+        if following > highest:
+            return level
+        count = following
+    order = np.argsort(counts, kind="mergesort")
+    for line in order[np.searchsorted(counts[order], count) :]:
+        if masses[line] > 0.0:
+            reached += masses[line]
+            level = float(counts[line])
+            if reached >= needed:
                 break
     return level
 

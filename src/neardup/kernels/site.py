@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
-from neardup.kernels.key_order import in_order_of_keys
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 BANDS, ROWS = 4, 3
@@ -88,28 +87,27 @@ def survey_keys(
     """The keys that the lines of these pages count one for: each line once under its host (0: no
     host), and each line that is not always furniture once under each furniture key.
     """
-    total = 0
-    for document in range(len(hosts)):
-        total += (documents[document + 1] - documents[document]) * (1 + BANDS)
-    keys = np.empty(total, np.uint64)
+    keys = np.empty(documents[len(hosts)] * (1 + BANDS), np.uint64)
+    most = _most_lines(documents)
+    table, firsts = _room_for_firsts(most), np.empty(most, np.int64)
+    told = np.empty(most, np.bool_)
     filled = 0
     for document in range(len(hosts)):
-        begin, end = documents[document], documents[document + 1]
-        ordered, order = in_order_of_keys(lines[begin:end], np.arange(end - begin))
-        always_furniture = True
-        for place in range(len(ordered)):
-            line = begin + order[place]
-            always_furniture &= furniture[line]
-            if place + 1 < len(ordered) and ordered[place + 1] == ordered[place]:
+        here = lines[documents[document] : documents[document + 1]]
+        _find_firsts(here, table, firsts)
+        told[: len(here)] = False
+        for place in range(len(here)):
+            told[firsts[place]] |= not furniture[documents[document] + place]
+        for place in range(len(here)):
+            if firsts[place] != place:
                 continue
             if hosts[document]:
-                keys[filled] = line_key(hosts[document], lines[line])
+                keys[filled] = line_key(hosts[document], here[place])
                 filled += 1
             for band in range(BANDS):
-                if sites[document, band] and not always_furniture:
-                    keys[filled] = line_key(sites[document, band], lines[line])
+                if sites[document, band] and told[place]:
+                    keys[filled] = line_key(sites[document, band], here[place])
                     filled += 1
-            always_furniture = True
     return keys[:filled]
 
 
@@ -118,24 +116,64 @@ def trace_keys(traces: Hashes, documents: Offsets, hosts: Hashes) -> Hashes:
     """The keys that the traces of lines (`kernels.lines.line_traces`) count one for: each trace of
     a page once under its host (0: no host)."""
     keys = np.empty(traces.size, np.uint64)
+    most = _most_lines(documents) * traces.shape[1]
+    table, firsts = _room_for_firsts(most), np.empty(most, np.int64)
+    here = np.empty(most, np.uint64)
     filled = 0
     for document in range(len(hosts)):
         if not hosts[document]:
             continue
-        here = traces[documents[document] : documents[document + 1]].ravel()
-        first = filled
-        for trace in here:
-            if trace:
-                keys[filled] = line_key(hosts[document], trace)
+        count = 0
+        for line in range(documents[document], documents[document + 1]):
+            for trace in traces[line]:
+                here[count] = trace
+                count += int(trace != 0)
+        _find_firsts(here[:count], table, firsts)
+        for place in range(count):
+            if firsts[place] == place:
+                keys[filled] = line_key(hosts[document], here[place])
                 filled += 1
-        keys[first:filled].sort()
-        distinct = first
-        for place in range(first, filled):
-            if place == first or keys[place] != keys[distinct - 1]:
-                keys[distinct] = keys[place]
-                distinct += 1
-        filled = distinct
     return keys[:filled]
+
+
+@kernel
+def _most_lines(documents: Offsets) -> int:
+    """The most that a document has."""
+    most = 0
+    for document in range(len(documents) - 1):
+        most = max(most, documents[document + 1] - documents[document])
+    return most
+
+
+@kernel
+def _room_for_firsts(count: int) -> NDArray[np.int32]:
+    """Room for the table that `_find_firsts` makes of so many values: a power of two, at least
+    twice as many."""
+    size = 2
+    while size < 2 * count:
+        size *= 2
+    return np.empty(size, np.int32)
+
+
+@kernel
+def _find_firsts(values: Hashes, room: NDArray[np.int32], firsts: Offsets) -> None:
+    """For each value the place of the first that equals it.
+
+    A hash table of places (-1: free) that is probed in a row. Values are hashes, so their lowest
+    bits spread them over the table; a page has few, and its table stays near the processor.
+    """
+    size = 2
+    while size < 2 * len(values):
+        size *= 2
+    table, last = room[:size], np.uint64(size - 1)
+    table[:] = -1
+    for place in range(len(values)):
+        slot = values[place] & last
+        while table[slot] >= 0 and values[table[slot]] != values[place]:
+            slot = (slot + np.uint64(1)) & last
+        if table[slot] < 0:
+            table[slot] = place
+        firsts[place] = table[slot]
 
 
 @kernel
@@ -153,10 +191,7 @@ def trace_counts(
     counts = np.ones(len(traces), np.int64)
     if len(keys) == 0 or len(traces) == 0:
         return counts
-    most = 0
-    for document in range(len(hosts)):
-        most = max(most, documents[document + 1] - documents[document])
-    most *= traces.shape[1]
+    most = _most_lines(documents) * traces.shape[1]
     room, here = np.empty((3, most), np.uint64), np.empty(most, np.uint64)
     lines, of_traces = np.empty(most, np.int64), np.empty(most, np.int64)
     for document in range(len(hosts)):
@@ -195,10 +230,7 @@ def line_counts(
     counts = np.ones(len(lines), np.int64)
     if len(keys) == 0:
         return counts
-    most = 0
-    for document in range(len(hosts)):
-        most = max(most, documents[document + 1] - documents[document])
-    room = np.empty((3, most), np.uint64)
+    room = np.empty((3, _most_lines(documents)), np.uint64)
     for document in range(len(hosts)):
         begin, end = documents[document], documents[document + 1]
         host = hosts[document]

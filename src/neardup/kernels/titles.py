@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import Bytes, Numbers, kernel
+from neardup.kernels.text_bits import BLOCK, equal_bits, lowest_bit
 
 SHORT = 4  # bytes: such a title says nothing
 HALF = 6  # bytes: two Han characters
@@ -92,15 +93,37 @@ def _is_shown(part: Bytes, text: Bytes) -> bool:
 
 @kernel
 def _stands_in(part: Bytes, text: Bytes) -> bool:
-    """Headings come early in a text, so a plain search does."""
-    size = len(part)
-    for at in range(len(text) - size + 1):
-        place = 0
-        while place < size and _same_letter(part[place], text[at + place]):
-            place += 1
-        if place == size:
+    """A plain search, which looks at places where the first and the last byte fit."""
+    end, at = len(text) - len(part) + 1, 0  # after the last place where there is room for it
+    while at + BLOCK <= end:
+        found = _letter_bits(text, at, part[0])
+        found &= _letter_bits(text, at + len(part) - 1, part[len(part) - 1])
+        while found:
+            if _stands_at(part, text, at + lowest_bit(found)):
+                return True
+            found &= found - np.uint64(1)
+        at += BLOCK
+    for place in range(at, end):
+        if _stands_at(part, text, place):
             return True
     return False
+
+
+@kernel
+def _letter_bits(text: Bytes, at: int, byte: int) -> np.uint64:
+    """Which of the 64 bytes from `at` on are this byte, or the same letter in the other case."""
+    found: np.uint64 = equal_bits(text, at, np.uint8(byte))
+    if _same_letter(byte, byte ^ CASE):
+        found |= equal_bits(text, at, np.uint8(byte ^ CASE))
+    return found
+
+
+@kernel
+def _stands_at(part: Bytes, text: Bytes, at: int) -> bool:
+    for place in range(len(part)):
+        if not _same_letter(part[place], text[at + place]):
+            return False
+    return True
 
 
 @kernel
