@@ -1,1 +1,1 @@
-"""Ratios, measured in one run. `make bench` runs them all; each module also runs alone."""
+"""Benchmarks. `make bench` runs them all, `python -m bench NAME` one of them."""

@@ -1,11 +1,11 @@
-"""One page that compares all methods on labelled sets, into docs/methods/comparison.html.
+"""Write docs/methods/comparison.html, one page that compares all methods on labelled sets.
 
     make comparison                               the six labelled sets
-    python -m bench.comparison --generated        generated sets, which anybody can make again
-    python -m bench.comparison SET...             sets of your own
+    python -m bench.comparison --generated        generated sets, which anybody can reproduce
+    python -m bench.comparison SET...             your own sets
 
 It is the page that `neardup evaluate` writes: F1, curves, recall by kind of change, and scores by
-language of every method on every set, with its charts inside and no links.
+language of every method on every set, with embedded charts and no links.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.results import DATA, SIX
+from bench.documents import DATA
+from bench.results import SIX
 from neardup import evaluate
 from neardup.evaluation.charts import draw_charts
 from neardup.evaluation.runs import write_page
@@ -26,13 +27,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "methods" / "comparison.html"
 GENERATED = 1_000  # pages of each language
 
 
-def main(sets: Sequence[Path], page: Path = PAGE) -> None:
+def main(sets: Sequence[Path]) -> None:
     """Measure every method on the sets and write the page."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         results = evaluate(sets).results
         write_page(out, results, draw_charts(out, results), alone=True)
-        shutil.copy(out / "index.html", page)
+        shutil.copy(out / "index.html", PAGE)
 
 
 def generated(folder: Path) -> list[Path]:

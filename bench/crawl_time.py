@@ -1,9 +1,9 @@
-"""How well pages are judged one by one, as they arrive: `python -m bench.crawl_time SET...`.
+"""The quality of decisions made as pages arrive: `python -m bench.crawl_time SET...`.
 
-Each labelled set is added to an empty SQLite store page by page, in three random orders. Of the
-pages with an earlier copy, how many were reported as duplicates on arrival; of all pages, how many
-were reported as duplicates of a page that is not one; F1 of the clusters at the end, and after
-`recheck`, which must give the clusters of `dedup`.
+The pages of each labelled set are added one by one to an empty SQLite store, in three random
+orders. The table shows the share of pages with an earlier copy that were reported as duplicates on
+arrival, the share of all pages reported as a duplicate of the wrong page, and F1 of the clusters
+at the end and after `recheck`, which must give the clusters of `dedup`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.documents import read_pages
 from neardup import Index, RawPage
 from neardup.api import dedup
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.pages import Limits, read_records
 
 ORDERS = (1, 2, 3)
 
 
 class Arrivals(NamedTuple):
-    """One order of arrival, measured."""
+    """The figures of one order of arrival."""
 
     reported: float  # of the pages with an earlier copy
     wrong: float  # of all pages
@@ -48,15 +48,13 @@ def main(sets: Sequence[str]) -> None:
 
 
 def measure_set(folder: Path) -> list[Arrivals]:
-    """The pages of a set in each order."""
+    """Add the pages of a set in each order."""
     labelled = read_set(folder)
     assert isinstance(labelled.truth, ClusterTruth)
-    pages = [
-        page for page in read_records([str(labelled.pages)], Limits()) if isinstance(page, RawPage)
-    ]
+    pages = sorted(read_pages(labelled.pages), key=lambda page: page.id)
     with tempfile.TemporaryDirectory() as work:
         result = dedup(str(labelled.pages), Path(work) / "batch")
-        batch = {frozenset(cluster.members) for cluster in result.clusters()}
+        batch = {frozenset(each.members) for each in result.clusters() if len(each.members) > 1}
         print(f"{folder.name} | batch | | | {score(labelled.truth, clusters_of(result))['f1']:.4f}")
         return [
             _measure_order(pages, labelled.truth, batch, Path(work) / f"{seed}.db", seed)
@@ -71,7 +69,7 @@ def _measure_order(
     store: Path,
     seed: int,
 ) -> Arrivals:
-    pages = sorted(pages, key=lambda page: page.id)
+    pages = list(pages)
     random.Random(seed).shuffle(pages)
     article = {page: truth.articles[page] for page in truth.judged}
     earlier: set[str] = set()
@@ -89,15 +87,10 @@ def _measure_order(
             earlier.add(label)
         f1 = _f1(index, truth)
         index.recheck()
-        groups = {frozenset(each.members) for each in index.clusters()}
-        same = {each for each in groups if len(each) > 1} == {
-            each for each in batch if len(each) > 1
-        }
-        return Arrivals(reported / with_copy, wrong / len(pages), f1, _f1(index, truth), same)
-
-
-def _with_copies(clusters: set[frozenset[str]]) -> set[frozenset[str]]:
-    return {cluster for cluster in clusters if len(cluster) > 1}
+        groups = {frozenset(each.members) for each in index.clusters() if len(each.members) > 1}
+        return Arrivals(
+            reported / with_copy, wrong / len(pages), f1, _f1(index, truth), groups == batch
+        )
 
 
 def _f1(index: Index, truth: ClusterTruth) -> float:

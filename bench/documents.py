@@ -1,22 +1,29 @@
-"""Documents for the benchmarks of signatures: runs of lines from real pages."""
+"""Pages and documents to measure on, from the files in the data directory."""
 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from neardup.pages import read
+from neardup.model import RawPage
+from neardup.pages import read, read_records
 from neardup.text.parse import parse
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def read_pages(path: Path) -> list[RawPage]:
+    """The pages of a file, decompressed."""
+    return [page for page in read_records([str(path)]) if isinstance(page, RawPage)]
 
 
 def make_documents(path: Path, count: int, *, characters: int = 5_000, seed: int = 1) -> list[str]:
-    """`count` documents of about so many characters, each from a random place of a random page.
+    """`count` documents of at most `characters`, each cut from a random page at a random line.
 
-    The pages of the labelled sets are too few for a rate and too unlike in length for a fair one.
+    A labelled set has too few pages to measure a rate, and their lengths differ too much.
     """
-    texts = [text for text in _texts(path) if len(text) >= 1_000]
+    pages = [text for batch in read([str(path)]) for text in parse(batch.pages)["text"].to_pylist()]
+    texts = [text for text in pages if len(text) >= 1_000]
     chance = random.Random(seed)
     documents = []
     for _ in range(count):
@@ -24,18 +31,3 @@ def make_documents(path: Path, count: int, *, characters: int = 5_000, seed: int
         start = text.rfind("\n", 0, chance.randrange(max(len(text) - characters, 1)) + 1) + 1
         documents.append(text[start : start + characters])
     return documents
-
-
-def _texts(path: Path) -> list[str]:
-    return [text for batch in read([str(path)]) for text in parse(batch.pages)["text"].to_pylist()]
-
-
-def best_seconds(jobs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The best processor time of each job, taken in turns: waiting on a busy machine is no work."""
-    best = dict.fromkeys(jobs, float("inf"))
-    for _ in range(rounds):
-        for name, job in jobs.items():
-            started = time.process_time()
-            job()
-            best[name] = min(best[name], time.process_time() - started)
-    return best

@@ -1,21 +1,19 @@
-"""`edit-distance` against plain dynamic programming over all pairs, and how it grows.
+"""`edit-distance` compared with plain dynamic programming over all pairs, and its growth.
 
-The feature strings are generated: lengths from 5 to 120, characters as skewed as sentence ends
-are, one string in five an edited copy of an earlier one. The plain side is what the paper ran, a
-table of n by m in Python; it is timed on a sample of the pairs and scaled to all of them.
-
-Run alone: python -m bench.edit_distance
+The feature strings are generated: 5 to 120 characters, as unevenly distributed as those before a
+full stop, one string in five an edited copy of an earlier one. The plain side is the paper's
+algorithm, a table of n by m in Python, timed on a sample of the pairs and scaled to all of them.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from pathlib import Path
+from functools import partial
 
 import pyarrow as pa
 
+from bench.timing import best_seconds
 from neardup.arrays import FeatureRows
 from neardup.methods.edit_distance import EditDistance
 from neardup.schemas import PAIRS
@@ -28,18 +26,20 @@ CHARACTERS = [chr(0x4E00 + number) for number in range(3_000)]
 WEIGHTS = [1 / (rank + 1) ** 0.8 for rank in range(len(CHARACTERS))]
 
 
-def main(data: Path) -> dict[str, object]:
-    """Ratios, measured in one run; `data` is not used."""
+def main() -> dict[str, object]:
+    """Seconds and ratios."""
     method = EditDistance()
     find_duplicates(method, feature_table(50, seed=0))  # compiles the kernels
-    paper = feature_table(PAPER_PAGES, seed=1)
-    ours, pairs = best_time(method, paper)
-    plain = plain_time(paper["symbols"].to_pylist())
-    small, _ = best_time(method, feature_table(SMALL, seed=2))
-    large, found = best_time(method, feature_table(LARGE, seed=3))
+    tables = [feature_table(n, seed=i) for i, n in enumerate((PAPER_PAGES, SMALL, LARGE), 1)]
+    pairs = [find_duplicates(method, table) for table in tables]
+    jobs = {
+        str(number): partial(find_duplicates, method, table) for number, table in enumerate(tables)
+    }
+    ours, small, large = best_seconds(jobs, RUNS, time.perf_counter).values()
+    plain = plain_time(tables[0]["symbols"].to_pylist())
     return {
         "pages": PAPER_PAGES,
-        "duplicate pairs": pairs,
+        "duplicate pairs": pairs[0],
         "seconds": ours,
         "plain seconds": plain,
         "plain is": f"timed on {SAMPLED_PAIRS} random pairs and scaled to all",
@@ -47,14 +47,14 @@ def main(data: Path) -> dict[str, object]:
         "target, times faster": 200,
         f"seconds for {SMALL}": small,
         f"seconds for {LARGE}": large,
-        f"duplicate pairs among {LARGE}": found,
+        f"duplicate pairs among {LARGE}": pairs[2],
         f"time of {LARGE} over {SMALL}": large / small,
         "target, at most": 60,
     }
 
 
 def feature_table(count: int, *, seed: int) -> pa.Table:
-    """Features as the method would give them, from generated strings."""
+    """A feature table of the method, from generated strings."""
     strings = generated_strings(count, random.Random(seed))
     lengths = [len(string) for string in strings]
     hosts = [f"host{number % 97}.example" for number in range(count)]
@@ -84,22 +84,12 @@ def edited(string: str, chance: random.Random) -> str:
 
 
 def find_duplicates(method: EditDistance, features: pa.Table) -> int:
-    """All pairs of duplicates, judged, with their evidence; how many they are."""
+    """Find and judge all duplicate pairs, with evidence; returns their number."""
     pairs = method.search(features)
     rows = FeatureRows.of(*features.to_batches())
     judged: int = method.judge(rows, *(pairs[side].to_numpy() for side in PAIRS.names)).num_rows
     assert judged == pairs.num_rows
     return judged
-
-
-def best_time(method: EditDistance, features: pa.Table) -> tuple[float, int]:
-    """The shortest of a few runs, and the pairs found."""
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        found = find_duplicates(method, features)
-        times.append(time.perf_counter() - start)
-    return min(times), found
 
 
 def plain_time(strings: list[str]) -> float:
@@ -123,7 +113,3 @@ def plain_distance(one: str, two: str) -> int:
             current.append(min(above[column] + 1, current[-1] + 1, changed))
         above = current
     return above[-1]
-
-
-if __name__ == "__main__":
-    print(json.dumps(main(Path("../shared/data")), indent=2))

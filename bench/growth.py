@@ -1,29 +1,21 @@
-"""Ten times the pages: how much more time, and how much memory, under `--memory 2GB`.
+"""Time and memory for ten times the pages, with `--memory 2GB`.
 
-    python -m bench.growth [--full | --texts]
+Short generated pages in English and Chinese, eight per host, half of them reprints: 20,000 and
+200,000, and with --full 2,000,000. The two million are the 200,000 in ten disguises (with letters,
+Chinese characters and hosts replaced), because generating them would take longer than the run.
+Pages are identified by URL, so their order is not that of the file. Each run is the whole
+`neardup dedup` in a separate process. Compare the ratio of the stages: start-up takes as long at
+any size and hides growth in the small run. Stages are timed by the wall clock; the command's
+processor and wall-clock seconds show whether the machine was busy with other work.
 
-Short generated pages, English and Chinese, eight to a host, half of them reprints: 20,000 and
-200,000, and with --full 2,000,000. The two million are the 200,000 in ten disguises (other letters
-for the letters, other characters for the characters, other hosts), because the generator would
-take longer than the run. Pages are known by their URLs, so their order is not that of the file.
-Each run is the whole `neardup dedup`, a process of its own. The ratio that counts is that of the
-stages: start-up is the same for any size, and would hide growth in the small run. Stages are timed
-by the wall clock; compare the command's processor and wall-clock seconds to see whether the machine
-was busy with other work.
-
-With --texts instead: 2,000,000 and 10,000,000 short texts (in ten and fifty disguises) under
-`--memory 3GB`. It needs 20 GB of disk and about an hour.
+`python -m bench.growth` instead runs 2,000,000 and 10,000,000 short texts (in ten and fifty
+disguises) with `--memory 3GB`. It needs 20 GB of disk and about an hour.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from bench.timing import dedup_command, run_command
 from neardup.evaluation.synth import synth
 from neardup.local.run import default_workers
 
@@ -49,55 +42,58 @@ TEXTS = pa.schema([("url", pa.string()), ("text", pa.string())])
 HAN, HAN_COUNT = 0x4E00, 20_902
 
 
-def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
+def main(*, full: bool) -> dict[str, object]:
     """Seconds and peak memory at each size, and the ratios from each to the next."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        files = {size: work / f"{size}.parquet" for size in SIZES}
-        for size, path in files.items():
-            write_pages(path, generated(size))
-        if full:
-            files[FULL_SIZE] = work / "full.parquet"
-            write_pages(files[FULL_SIZE], disguised(files[SIZES[-1]]))
+        files = write_sizes(work, full=full)
         run_dedup(files[SIZES[0]], work / "out")  # compiles the kernels
-        measured = {size: run_dedup(path, work / "out") for size, path in files.items()}
-    return {"sizes": measured, "ratios": ratios(measured)}
+        runs = {size: run_dedup(path, work / "out") for size, path in files.items()}
+    return {"sizes": runs, "ratios": ratios(runs, MOST_TIME, MOST_MEMORY)}
+
+
+def write_sizes(work: Path, *, full: bool) -> dict[int, Path]:
+    """The pages of each size, by size."""
+    files = {size: work / f"{size}.parquet" for size in SIZES}
+    for size, path in files.items():
+        write_pages(path, generated(size))
+    if full:
+        files[FULL_SIZE] = work / "full.parquet"
+        write_pages(files[FULL_SIZE], disguised(files[SIZES[-1]]))
+    return files
 
 
 def texts() -> dict[str, object]:
-    """The same for millions of short texts."""
+    """Seconds and peak memory for millions of short texts."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        few = work / "few.parquet"
-        write_pages(few, generated(SIZES[-1], as_texts=True), TEXTS)
-        run_dedup(few, work / "out")  # compiles the kernels
-        measured = {}
+        plain, path = work / "plain.parquet", work / "texts.parquet"
+        write_pages(plain, generated(SIZES[-1], as_texts=True), TEXTS)
+        run_dedup(plain, work / "out")  # compiles the kernels
+        runs = {}
         for count in TEXT_DISGUISES:
-            path = work / "texts.parquet"
-            write_pages(path, disguised(few, count), TEXTS)
-            measured[count * SIZES[-1]] = run_dedup(path, work / "out", TEXT_MEMORY)
-    return {"sizes": measured, "ratios": ratios(measured, MOST_TEXT_TIME, MOST_TEXT_MEMORY)}
+            write_pages(path, disguised(plain, count), TEXTS)
+            runs[count * SIZES[-1]] = run_dedup(path, work / "out", TEXT_MEMORY)
+    return {"sizes": runs, "ratios": ratios(runs, MOST_TEXT_TIME, MOST_TEXT_MEMORY)}
 
 
 def ratios(
-    measured: dict[int, dict[str, Any]],
-    most_time: float = MOST_TIME,
-    most_memory: int = MOST_MEMORY,
+    runs: dict[int, dict[str, Any]], most_time: float, most_memory: int
 ) -> dict[str, object]:
-    """Time from each size to the next, and whether memory kept its bound."""
+    """Growth of time from each size to the next, and peak memory, with their targets."""
     times = {}
-    for smaller, larger in pairwise(measured):
-        stages = [sum(measured[size]["seconds"].values()) for size in (larger, smaller)]
-        command = [measured[size]["processor_seconds"] for size in (larger, smaller)]
+    for smaller, larger in pairwise(runs):
+        stages = [sum(runs[size]["seconds"].values()) for size in (larger, smaller)]
+        command = [runs[size]["processor_seconds"] for size in (larger, smaller)]
         step = f"{smaller:,} to {larger:,}"
         times[f"stages, {step} (at most {most_time})"] = round(stages[0] / stages[1], 2)
         times[f"whole command with start-up, {step}"] = round(command[0] / command[1], 2)
-    peak = max(figures["peak_memory_mb"] for figures in measured.values())
+    peak = max(figures["peak_memory_mb"] for figures in runs.values())
     return {**times, f"peak memory MB (under {most_memory // 1_000_000:,})": peak}
 
 
 def generated(count: int, *, as_texts: bool = False) -> Iterator[pa.RecordBatch]:
-    """Pages of the generator."""
+    """URLs and contents from the generator."""
     schema, workers = TEXTS if as_texts else COLUMNS, default_workers()
     for batch in synth(
         count, 1, profile="2026-11", length="short", texts=as_texts, workers=workers
@@ -106,7 +102,7 @@ def generated(count: int, *, as_texts: bool = False) -> Iterator[pa.RecordBatch]
 
 
 def disguised(path: Path, disguises: int = DISGUISES) -> Iterator[pa.RecordBatch]:
-    """The pages of a file as often as there are disguises, and no two of a text."""
+    """The pages of a file in each disguise: no text of one occurs in another."""
     for number in range(disguises):
         letters = np.arange(256, dtype=np.uint8)
         order = np.random.default_rng(number).permutation(26).astype(np.uint8)
@@ -123,9 +119,9 @@ def disguised(path: Path, disguises: int = DISGUISES) -> Iterator[pa.RecordBatch
 
 @numba.njit(cache=True)
 def disguise(data: NDArray[np.uint8], letters: NDArray[np.uint8], shift: int) -> NDArray[np.uint8]:
-    """Other letters and other Han characters outside tags and character references."""
+    """Replace letters and Han characters outside tags and character references."""
     out = data.copy()
-    until = 0  # the byte that ends what is left alone
+    until = 0  # inside a tag or reference: the byte that ends it
     for at in range(len(data)):
         byte = data[at]
         if until:
@@ -148,27 +144,20 @@ def disguise(data: NDArray[np.uint8], letters: NDArray[np.uint8], shift: int) ->
 
 
 def write_pages(path: Path, batches: Iterator[pa.RecordBatch], schema: pa.Schema = COLUMNS) -> None:
-    """A Parquet file of pages without ids."""
+    """Write a Parquet file of pages without ids."""
     with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
 
 def run_dedup(path: Path, out: Path, memory: str = "2GB") -> dict[str, Any]:
-    """What one run of the command takes."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out), "--force"]
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [*command, "--memory", memory], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    """The cost of one run of the command, and its seconds by stage."""
+    cost = run_command(dedup_command(path, out, "--memory", memory))
     summary = json.loads((out / "summary.json").read_text())
     return {
-        "processor_seconds": round(used.ru_utime + used.ru_stime, 1),
-        "wall_seconds": round(time.perf_counter() - started, 1),
-        "peak_memory_mb": round(used.ru_maxrss * 1024 / 1e6),
+        "processor_seconds": round(cost.processor, 1),
+        "wall_seconds": round(cost.wall, 1),
+        "peak_memory_mb": round(cost.peak_mb),
         "judged_pairs": summary["counts"]["pairs"] + summary["counts"]["rejected"],
         "seconds": {
             stage: spent for stage, spent in summary["run"]["seconds"].items() if stage != "report"
@@ -177,8 +166,4 @@ def run_dedup(path: Path, out: Path, memory: str = "2GB") -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="two million pages, too")
-    parser.add_argument("--texts", action="store_true", help="ten million short texts")
-    chosen = parser.parse_args()
-    print(json.dumps(texts() if chosen.texts else main(full=chosen.full), indent=2))
+    print(json.dumps(texts(), indent=2))

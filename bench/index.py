@@ -1,22 +1,21 @@
-"""The online index: pages per second, the time of a query as the index grows, bytes per page.
+"""The online index: pages per second, query time as the index grows, bytes per page.
 
-    python -m bench.index [--full] [--store postgresql://host/database]
-
-Adding: the real pages into a new SQLite file, in batches, one worker, against parsing them alone;
-processor time of both, the best of three rounds in turns. Few at a time: generated pages of 8 KB
-(`neardup synth`), 20,000 of them stored by the same process; mean processor time of `add` one by
-one and in hundreds, and of `query`. Asking: one `query` at 10,000 and 50,000 stored short pages
-(with --full at 1,000,000), the median over pages that are new and pages that are copies; `--store`
-names an empty PostgreSQL store instead of SQLite. Short pages are generated: 80 words, 20 to a
+Adding: the real pages go into a new SQLite file in batches, with one worker; compared with parsing
+alone. Processor time, the best of three alternating rounds. Few at a time: mean processor time of
+`add` one by one and in hundreds, and of `query`, on generated pages of 8 KB (`neardup synth`) with
+20,000 stored. Asking: the median time of one `query` with 10,000 and 50,000 stored short pages
+(with --full 1,000,000), over new pages and copies. Short pages are generated: 80 words, 20 per
 host, one in five a copy of another. Bytes are those of the tables with their indexes.
+
+`python -m bench.index postgresql://host/database` runs only "asking", on another, empty store.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,70 +23,66 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.documents import best_seconds
+from bench.documents import read_pages
+from bench.timing import best_seconds
 from neardup import Index, RawPage, text_page
-from neardup.evaluation.synth.files import write_set
+from neardup.evaluation.synth import write_set
 from neardup.index.intake import take_in
-from neardup.pages import read_records
 
 BATCH = 256
 SIZES, FULL_SIZE = [10_000, 50_000], 1_000_000
-STORED, FEW = 20_000, 300  # generated pages stored, and measured in each way
+STORED, FEW, HUNDREDS = 20_000, 300, 10  # generated pages stored; measured singly, in hundreds
 QUESTIONS = 300
 VOCABULARY = 30_000
 
 
-def main(
-    data: Path, *, full: bool = False, store: str = "", stored: int = STORED
-) -> dict[str, object]:
+def main(data: Path, *, full: bool) -> dict[str, object]:
     """All figures."""
     with tempfile.TemporaryDirectory() as folder:
-        url = store or f"sqlite:///{Path(folder) / 'asking.db'}"
+        url = f"sqlite:///{Path(folder) / 'asking.db'}"
         return {
             "adding": adding(data / "real-pages.warc.gz", Path(folder)),
-            "few at a time": few_at_a_time(Path(folder), stored),
+            "few at a time": few_at_a_time(Path(folder)),
             "asking": asking(url, [*SIZES, FULL_SIZE] if full else SIZES),
         }
 
 
-def few_at_a_time(folder: Path, stored: int) -> dict[str, object]:
-    """Generated pages as a crawler has them: one by one, or some together."""
-    hundreds = 10
-    write_set(folder / "set", stored + 2 * FEW + 100 * hundreds)
-    found = read_records([str(folder / "set" / "pages.jsonl.zst")])
-    pages = [page for page in found if isinstance(page, RawPage)]
+def few_at_a_time(folder: Path) -> dict[str, object]:
+    """Pages as a crawler handles them: one by one, or some together."""
+    pages = read_pages(write_set(folder / "set", STORED + 2 * FEW + 100 * HUNDREDS))
     random.Random(7).shuffle(pages)
     with Index.open(f"sqlite:///{folder / 'few.db'}") as index:
-        for start in range(0, stored, 100):
+        for start in range(0, STORED, 100):
             index.add_many(pages[start : start + 100])
-        rest = iter(pages[stored:])
-
-        def measured(call: Callable[[Any], object], items: list[Any], each: int = 1) -> int:
-            started = time.process_time()
-            for item in items:
-                call(item)
-            return round(1e6 * (time.process_time() - started) / (len(items) * each))
-
+        rest = iter(pages[STORED:])
         some = list(islice(rest, FEW))
         index.query_many(some[:20])  # loads the kernels for single pages
-        asked = measured(index.query, some)
-        parsed = measured(lambda page: take_in([page], packed=True), some)
-        together = [list(islice(rest, 100)) for _ in range(hundreds)]
+        query = microseconds(index.query, some)
+        parsing = microseconds(lambda page: take_in([page], packed=True), some)
+        batches = [list(islice(rest, 100)) for _ in range(HUNDREDS)]
         return {
-            "stored": stored,
-            "bytes a raw page": sum(len(page.body) for page in some) // len(some),
-            "processor microseconds a page": {
-                "query (at most 1500)": asked,
-                "add one by one (at most 2500)": measured(index.add, list(islice(rest, FEW))),
-                "add in hundreds (at most 700)": measured(index.add_many, together, 100),
-                "parsing one page, of each of these": parsed,
+            "stored": STORED,
+            "bytes per raw page": sum(len(page.body) for page in some) // len(some),
+            "processor microseconds per page": {
+                "query (at most 1500)": query,
+                "add one by one (at most 2500)": microseconds(index.add, list(islice(rest, FEW))),
+                "add in hundreds (at most 700)": microseconds(index.add_many, batches, 100),
+                "parsing, within each of these": parsing,
             },
         }
 
 
+def microseconds(call: Callable[[Any], object], items: list[Any], pages: int = 1) -> int:
+    """Mean processor time per page of a call on each item; an item is `pages` pages."""
+    started = time.process_time()
+    for item in items:
+        call(item)
+    return round(1e6 * (time.process_time() - started) / (len(items) * pages))
+
+
 def adding(path: Path, folder: Path) -> dict[str, object]:
-    """The real pages into SQLite, and what they take there."""
-    pages = [record for record in read_records([str(path)]) if isinstance(record, RawPage)]
+    """Time to add the real pages to SQLite, and their size there."""
+    pages = read_pages(path)
     batches = [pages[start : start + BATCH] for start in range(0, len(pages), BATCH)]
     files = iter(range(1_000))
 
@@ -105,7 +100,7 @@ def adding(path: Path, folder: Path) -> dict[str, object]:
     with Index.open(f"sqlite:///{folder / 'adding0.db'}") as index:
         return {
             "pages": len(pages),
-            "processor microseconds a page": {
+            "processor microseconds per page": {
                 name: round(1e6 * each / len(pages)) for name, each in seconds.items()
             },
             "beyond parsing (at most 200)": round(
@@ -117,8 +112,8 @@ def adding(path: Path, folder: Path) -> dict[str, object]:
 
 
 def asking(url: str, sizes: list[int]) -> dict[str, object]:
-    """The time of a query at each size, and the ratio of the last to the first."""
-    measured: dict[str, object] = {}
+    """Query time at each size, and the ratio of the last to the first."""
+    figures: dict[str, object] = {}
     medians = []
     with Index.open(url) as index:
         stored = 0
@@ -128,14 +123,14 @@ def asking(url: str, sizes: list[int]) -> dict[str, object]:
                 pass
             spent = time.process_time() - started
             medians.append(question_seconds(index, size))
-            measured[f"{size:,} pages"] = {
+            figures[f"{size:,} pages"] = {
                 "milliseconds per query": round(1e3 * medians[-1], 2),
-                "processor microseconds a page added": round(1e6 * spent / (size - stored)),
+                "processor microseconds per page added": round(1e6 * spent / (size - stored)),
                 "bytes per page": bytes_per_page(index),
             }
             stored = size
-    measured["last / first (at most 2)"] = round(medians[-1] / medians[0], 2)
-    return measured
+    figures["last / first (at most 2)"] = round(medians[-1] / medians[0], 2)
+    return figures
 
 
 def question_seconds(index: Index, stored: int) -> float:
@@ -155,14 +150,14 @@ def question_seconds(index: Index, stored: int) -> float:
 
 
 def bytes_per_page(index: Index) -> dict[str, int]:
-    """By part; keys and bookkeeping together are to stay under 2,000."""
+    """By table; keys and bookkeeping share a target of 2,000."""
     sizes = {part: size // len(index) for part, size in index.sizes().items()}
     both = sizes.pop("keys") + sizes.pop("bookkeeping")
     return {"keys and bookkeeping (under 2000)": both, **sizes}
 
 
 def short_pages(first: int, last: int) -> Iterator[RawPage]:
-    """Pages number `first` up to `last`."""
+    """Pages number `first` to `last` - 1."""
     for number in range(first, last):
         yield text_page(
             short_text(number), id=f"p{number}", url=f"http://h{number // 20}.example/{number}"
@@ -179,11 +174,4 @@ def short_text(number: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--store", default="", help="an empty store for the questions")
-    parser.add_argument("--stored", type=int, default=STORED, help="generated pages stored")
-    chosen = parser.parse_args()
-    figures = main(chosen.data, full=chosen.full, store=chosen.store, stored=chosen.stored)
-    print(json.dumps(figures, indent=2))
+    print(json.dumps(asking(sys.argv[1], SIZES), indent=2))

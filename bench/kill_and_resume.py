@@ -1,40 +1,36 @@
-"""A run that is killed twenty times at random moments, and resumed each time: the same bytes?
+"""Runs killed at a random moment and resumed: do they write the same bytes?
 
-    python -m bench.kill_and_resume
-
-Runs over generated pages get SIGKILL at a random moment of their life and are taken up with
-`--resume`, until twenty were killed in time (one that was done already does not count). Every file
-of each result is compared with that of an undisturbed run, the times in the summary apart.
+Runs over generated pages are killed with SIGKILL and finished with `--resume`, until twenty were
+killed before they were done. Every file of each result is compared with that of an undisturbed
+run, except for the times in the summary.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import signal
+import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.timing import dedup_command, run_command
 from neardup.evaluation.synth import write_set
 
 KILLS, PAGES = 20, 4_000
 
 
-def main(data: Path | None = None) -> dict[str, object]:
-    """How many of the resumed runs gave the bytes of the undisturbed one."""
+def main() -> dict[str, object]:
+    """How many of the resumed runs wrote the bytes of the undisturbed one."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         pages = write_set(work / "set", PAGES, 1, profile="2026-11", length="short")
-        whole = work / "whole"
-        subprocess.run(command(pages, whole), check=True, capture_output=True)  # compiles
-        started = time.monotonic()
-        subprocess.run(command(pages, whole), check=True, capture_output=True)
-        seconds = time.monotonic() - started
-        expected = contents(whole)
+        command = dedup_command(pages, work / "whole")
+        run_command(command)  # compiles the kernels
+        seconds = run_command(command).wall
+        expected = contents(work / "whole")
         same: list[bool] = []
         started_runs = 0
         while len(same) < KILLS:
@@ -55,32 +51,21 @@ def kill_and_resume(
     pages: Path, out: Path, seconds: float, seed: int
 ) -> tuple[bool, dict[str, Any]]:
     """Whether the run was still alive when killed, and the result after resuming."""
-    process = subprocess.Popen(
-        command(pages, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    command = dedup_command(pages, out)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(random.Random(seed).uniform(0.1, 1.0) * seconds)
     killed = process.poll() is None
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
-    subprocess.run([*command(pages, out), "--resume"], check=True, capture_output=True)
+    run_command([*command, "--resume"])
     result = contents(out)
-    for path in out.iterdir():
-        path.unlink()
-    out.rmdir()
+    shutil.rmtree(out)
     return killed, result
 
 
-def command(pages: Path, out: Path) -> list[str]:
-    return [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
-
-
 def contents(out: Path) -> dict[str, Any]:
-    """Every file of a result; of the summary all but what differs from run to run."""
+    """Every file of a result, and of the summary what does not differ from run to run."""
     files: dict[str, Any] = {path.name: path.read_bytes() for path in out.iterdir()}
     summary = json.loads(files["summary.json"])
     del summary["run"]
     return {**files, "summary.json": summary}
-
-
-if __name__ == "__main__":
-    print(json.dumps(main(), indent=2))

@@ -1,19 +1,16 @@
-"""How fast pages become records, against resiliparse's bare tree, and how far the texts agree.
-
-    python bench/parsing.py [--data DIR]
+"""Pages parsed per second, compared with resiliparse's bare tree, and how well the texts agree.
 
 Both sides start from the same decompressed bytes in memory. Rates are the best of several rounds,
-taken in turns, so that a busy machine does not favour either side.
+which alternate, so that a busy machine does not favour either side.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,14 +18,13 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLTree
 
+from bench.documents import read_pages
+from bench.timing import best_seconds
 from neardup.model import RawPage
-from neardup.pages import read_records
 from neardup.pages.raw import raw_batch
 from neardup.text.charset import to_utf8
 from neardup.text.parse import parse
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-FILE = "real-pages.warc.gz"
 BATCH = 32
 ROUNDS = 5
 
@@ -36,18 +32,20 @@ ROUNDS = 5
 TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿]|[^\W_぀-ヿ㐀-䶿一-鿿豈-﫿]+")
 
 
-def main(data: Path = DATA) -> dict[str, object]:
-    """All figures of one run."""
-    pages = read_pages(data / FILE)
-    scores = sorted(agreement(pages))
-    rates = pages_per_second(
+def main(data: Path) -> dict[str, object]:
+    """Rates, ratios and agreement."""
+    pages = read_pages(data / "real-pages.warc.gz")
+    scores = agreement(pages)
+    seconds = best_seconds(
         {
             "resiliparse": lambda: parse_bare(pages),
             "one": lambda: parse_batches(pages, workers=1),
             "two": lambda: parse_batches(pages, workers=2),
         },
-        len(pages),
+        ROUNDS,
+        time.perf_counter,
     )
+    rates = {name: len(pages) / each for name, each in seconds.items()}
     return {
         "pages": len(pages),
         "megabytes": round(sum(len(page.body) for page in pages) / 1e6, 1),
@@ -62,19 +60,14 @@ def main(data: Path = DATA) -> dict[str, object]:
     }
 
 
-def read_pages(path: Path) -> list[RawPage]:
-    """The pages of a file, decompressed."""
-    return [page for page in read_records([str(path)]) if isinstance(page, RawPage)]
-
-
 def parse_bare(pages: Sequence[RawPage]) -> None:
-    """What resiliparse needs to do before anything is asked of the tree."""
+    """What resiliparse has to do before the tree can be queried."""
     for page in pages:
         HTMLTree.parse_from_bytes(page.body, detect_encoding(page.body))
 
 
 def parse_batches(pages: Sequence[RawPage], workers: int) -> None:
-    """Full records, in batches, by so many threads; batches are made one by one, as readers do."""
+    """Parse full records with this many threads, in batches made one by one, as readers do."""
 
     def parse_from(start: int) -> None:
         parse(raw_batch(pages[start : start + BATCH]))
@@ -88,19 +81,8 @@ def parse_batches(pages: Sequence[RawPage], workers: int) -> None:
         list(pool.map(parse_from, starts))
 
 
-def pages_per_second(jobs: dict[str, Callable[[], None]], pages: int) -> dict[str, float]:
-    """The best of several rounds of each job, taken in turns."""
-    best = dict.fromkeys(jobs, float("inf"))
-    for _ in range(ROUNDS):
-        for name, job in jobs.items():
-            started = time.perf_counter()
-            job()
-            best[name] = min(best[name], time.perf_counter() - started)
-    return {name: pages / seconds for name, seconds in best.items()}
-
-
 def agreement(pages: Sequence[RawPage]) -> list[float]:
-    """For each page, F1 of our words against those of resiliparse's plain text."""
+    """For each page, F1 of our words against the words of resiliparse's plain text."""
     scores = []
     for start in range(0, len(pages), BATCH):
         batch = pages[start : start + BATCH]
@@ -112,7 +94,7 @@ def agreement(pages: Sequence[RawPage]) -> list[float]:
 
 
 def plain_text(page: RawPage) -> str:
-    """All the text that resiliparse finds on a page."""
+    """All text of a page, as resiliparse extracts it."""
     tree = HTMLTree.parse(to_utf8(page.body, page.charset)[0].decode())
     text: str = extract_plain_text(
         tree, main_content=False, list_bullets=False, alt_texts=False, noscript=False
@@ -121,18 +103,11 @@ def plain_text(page: RawPage) -> str:
 
 
 def tokens(text: str) -> Counter[str]:
-    """How often each word is in a text."""
+    """The words of a text with their counts."""
     return Counter(TOKEN.findall(text))
 
 
 def f1(ours: Counter[str], theirs: Counter[str]) -> float:
-    """Twice what is common by all there is; 1 when both are empty."""
+    """Twice the common words over all words of both; 1 if both are empty."""
     total = ours.total() + theirs.total()
     return 2 * (ours & theirs).total() / total if total else 1.0
-
-
-if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    arguments.add_argument("--data", type=Path, default=DATA, help="the folder with " + FILE)
-    for figure, value in main(arguments.parse_args().data).items():
-        print(f"{figure:32} {value}")

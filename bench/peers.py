@@ -1,11 +1,10 @@
-"""What other libraries take from texts to clusters. Runs by itself, in any Python that has a peer:
+"""Other libraries, from texts to clusters. A script of its own, for any Python that has the peer:
 
     python bench/peers.py NAME TEXTS.parquet [--characters]
 
-One thread, 128 samples. Each peer is used as its documentation does it; those that leave shingles
-to the caller get runs of five words (of eight characters for Chinese) made in Python. Prints the
-processor and wall-clock seconds and the number of clusters as JSON; reading and imports are not
-counted.
+One thread, 128 samples. Each peer is used as in its documentation; those that leave shingles to the
+caller get runs of five words (eight characters in Chinese), made in Python. Prints processor and
+wall-clock seconds and the number of clusters as JSON, without the time for reading and imports.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 SAMPLES, BANDS, THRESHOLD = 128, 32, 0.7
 WORDS, CHARACTERS = 5, 8
-RUNS, QUICK = 3, 10.0  # at most so many runs, while they took no more than so many seconds
+RUNS, QUICK = 3, 10.0  # most runs; no further run after this many seconds
 Pairs = Iterable[tuple[int, int]]
 
 
@@ -33,7 +32,7 @@ def shingles(text: str, characters: bool) -> list[str]:
 
 
 def gaoya(texts: list[str], characters: bool) -> Pairs:
-    """Its own analyser, its bulk calls."""
+    """With its own analyser and its bulk calls."""
     from gaoya.minhash import MinHashStringIndex  # noqa: PLC0415
 
     size = CHARACTERS if characters else WORDS
@@ -48,46 +47,62 @@ def gaoya(texts: list[str], characters: bool) -> Pairs:
         id_container="smallvec",
     )
     index.par_bulk_insert_docs(list(range(len(texts))), texts)
-    for row, found in enumerate(index.par_bulk_query(texts)):
-        for other in found:
+    for row, others in enumerate(index.par_bulk_query(texts)):
+        for other in others:
             yield row, other
 
 
 def rensa(texts: list[str], characters: bool) -> Pairs:
-    """RMinHash and its LSH, candidates checked by their sketches."""
-    from rensa import RMinHash, RMinHashLSH  # noqa: PLC0415
+    """RMinHash and its LSH; candidates are verified by their sketches."""
+    from rensa import RMinHashLSH  # noqa: PLC0415
 
     index = RMinHashLSH(threshold=THRESHOLD, num_perm=SAMPLES, num_bands=BANDS)
-    sketches = []
-    for row, text in enumerate(texts):
-        sketch = RMinHash(num_perm=SAMPLES, seed=42)
-        sketch.update(shingles(text, characters))
+    sketches = rensa_sketches(texts, characters)
+    for row, sketch in enumerate(sketches):
         index.insert(row, sketch)
-        sketches.append(sketch)
     for row, sketch in enumerate(sketches):
         for other in index.query(sketch):
             if other < row and sketch.jaccard(sketches[other]) >= THRESHOLD:
                 yield row, other
 
 
+def rensa_sketches(texts: list[str], characters: bool = False) -> list[Any]:
+    from rensa import RMinHash  # noqa: PLC0415
+
+    sketches = []
+    for text in texts:
+        sketch = RMinHash(num_perm=SAMPLES, seed=42)
+        sketch.update(shingles(text, characters))
+        sketches.append(sketch)
+    return sketches
+
+
 def datasketch(texts: list[str], characters: bool) -> Pairs:
     """MinHash with `update_batch`, and MinHashLSH."""
-    from datasketch import MinHash, MinHashLSH  # noqa: PLC0415
+    from datasketch import MinHashLSH  # noqa: PLC0415
 
     index = MinHashLSH(threshold=THRESHOLD, num_perm=SAMPLES)
-    sketches = []
-    for row, text in enumerate(texts):
-        sketch = MinHash(num_perm=SAMPLES)
-        sketch.update_batch([each.encode() for each in shingles(text, characters)])
+    sketches = datasketch_sketches(texts, characters)
+    for row, sketch in enumerate(sketches):
         index.insert(row, sketch)
-        sketches.append(sketch)
     for row, sketch in enumerate(sketches):
         for other in index.query(sketch):
             yield row, other
 
 
+def datasketch_sketches(texts: list[str], characters: bool = False) -> list[Any]:
+    from datasketch import MinHash  # noqa: PLC0415
+
+    sketches = []
+    for text in texts:
+        sketch = MinHash(num_perm=SAMPLES)
+        sketch.update_batch([each.encode() for each in shingles(text, characters)])
+        sketches.append(sketch)
+    return sketches
+
+
 def text_dedup(texts: list[str], characters: bool) -> Pairs:
-    """Its `embed_func` and its way through the tables; without the `datasets` around them."""
+    """Its `embed_func` and its search through the tables, without `datasets` around them."""
     import numpy as np  # noqa: PLC0415
     from text_dedup.minhash import RNG, embed_func  # noqa: PLC0415
     from text_dedup.utils import optimal_param, xxh3_32hash  # noqa: PLC0415
@@ -105,20 +120,15 @@ def text_dedup(texts: list[str], characters: bool) -> Pairs:
         "max_hash": largest,
         "modulo_prime": prime,
     }
-    tables: list[dict[bytes, list[int]]] = [defaultdict(list) for _ in range(bands)]
-    for row, text in enumerate(texts):
-        spaced = " ".join(text) if characters else text  # it knows words only
-        for table, value in zip(
-            tables, embed_func(spaced, row, **settings)["__signatures__"], strict=True
-        ):
-            table[value].append(row)
-    for table in tables:
-        for rows_of_value in table.values():
-            yield from ((row, rows_of_value[0]) for row in rows_of_value[1:])
+    spaced = (" ".join(text) if characters else text for text in texts)  # it knows words only
+    return pairs_by_band(
+        (embed_func(text, row, **settings)["__signatures__"] for row, text in enumerate(spaced)),
+        bands,
+    )
 
 
 def datatrove(texts: list[str], characters: bool) -> Pairs:
-    """The signatures of its first step only: the other three cost it more, and are left out."""
+    """Only the signatures of its first step; the other three, left out, would add to its time."""
     from datatrove.pipeline.dedup.minhash import (  # noqa: PLC0415
         MinhashConfig,
         MinhashDedupSignature,
@@ -128,18 +138,23 @@ def datatrove(texts: list[str], characters: bool) -> Pairs:
     config = MinhashConfig(n_grams=size, num_buckets=BANDS, hashes_per_bucket=SAMPLES // BANDS)
     step = MinhashDedupSignature("/tmp", config)
     step.word_tokenizer = _Splitter(characters)  # its own needs models to download
-    tables: list[dict[tuple[int, ...], list[int]]] = [defaultdict(list) for _ in range(BANDS)]
-    for row, text in enumerate(texts):
-        signature = step.get_signature(step.get_shingles(text))
-        for table, values in zip(tables, signature, strict=True):
-            table[tuple(values)].append(row)
+    signatures = (step.get_signature(step.get_shingles(text)) for text in texts)
+    return pairs_by_band((map(tuple, each) for each in signatures), BANDS)
+
+
+def pairs_by_band(signatures: Iterable[Iterable[Hashable]], bands: int) -> Pairs:
+    """Pairs of each row with the first row that has the same value in a band."""
+    tables: list[dict[Hashable, list[int]]] = [defaultdict(list) for _ in range(bands)]
+    for row, signature in enumerate(signatures):
+        for table, value in zip(tables, signature, strict=True):
+            table[value].append(row)
     for table in tables:
-        for rows_of_value in table.values():
-            yield from ((row, rows_of_value[0]) for row in rows_of_value[1:])
+        for rows in table.values():
+            yield from ((row, rows[0]) for row in rows[1:])
 
 
 class _Splitter:
-    """Words at white space, or characters."""
+    """A tokeniser that splits at white space, or into characters."""
 
     def __init__(self, characters: bool) -> None:
         self._split = re.compile(r"\S" if characters else r"\S+").findall
@@ -154,7 +169,7 @@ PEERS: dict[str, Callable[[list[str], bool], Pairs]] = {
 
 
 def clusters(count: int, pairs: Pairs) -> int:
-    """How many groups the pairs leave of so many documents."""
+    """The number of connected components of `count` documents."""
     parent = list(range(count))
     groups = count
     for one, other in pairs:
@@ -170,23 +185,23 @@ def clusters(count: int, pairs: Pairs) -> int:
 
 
 def measure(name: str, texts: list[str], characters: bool) -> dict[str, Any]:
-    """The seconds of one peer, and what it found."""
+    """The seconds and the number of clusters of one peer."""
     clusters(2, PEERS[name](texts[:2], characters))  # imports, tables of permutations
     return timed(lambda: clusters(len(texts), PEERS[name](texts, characters)))
 
 
 def timed(job: Callable[[], int]) -> dict[str, Any]:
-    """The least seconds of a job that counts clusters, of up to three runs while that is quick."""
+    """The fastest of up to three runs of a job that counts clusters."""
     runs: list[tuple[float, float]] = []
     while len(runs) < RUNS and sum(wall for _, wall in runs) < QUICK:
         wall, processor = time.perf_counter(), time.process_time()
-        found = job()
+        count = job()
         runs.append((time.process_time() - processor, time.perf_counter() - wall))
     processor, wall = min(runs)
     return {
         "processor_seconds": round(processor, 3),
         "wall_seconds": round(wall, 3),
-        "clusters": found,
+        "clusters": count,
     }
 
 
@@ -197,7 +212,6 @@ if __name__ == "__main__":
     parser.add_argument("name", choices=list(PEERS))
     parser.add_argument("texts")
     parser.add_argument("--characters", action="store_true")
-    parser.add_argument("--rows", type=int)
-    chosen = parser.parse_args()
-    column = pq.read_table(chosen.texts, columns=["text"])["text"][: chosen.rows]
-    print(json.dumps(measure(chosen.name, column.to_pylist(), chosen.characters)))
+    arguments = parser.parse_args()
+    texts = pq.read_table(arguments.texts, columns=["text"])["text"].to_pylist()
+    print(json.dumps(measure(arguments.name, texts, arguments.characters)))

@@ -1,18 +1,17 @@
-"""Reading and parsing, the whole run and its second core, against the scanner kernel alone.
+"""Reading and parsing, and the whole run, compared with the scanner kernel alone; the second core.
 
 20,000 generated pages of 8 KB in JSONL.zst (with --full 200,000). The scanner alone runs over the
-same bytes, already decoded, in memory. Each run is a process of its own; processor time of all its
-threads, without start-up, the best of three, taken in turns with the scanner. One worker is one
-thread. The serial share is measured in a run with two workers: the processor time that is spent
-neither within the items that they take nor in taking them, of all processor time. What more cores
-would give follows from it (Amdahl's law). The ratio by the clock needs an idle machine.
+same bytes, already decoded, in memory. Each run is a separate process; its figure is the processor
+time of all its threads without start-up, the best of three runs that alternate with the scanner.
+One worker is one thread. The serial share is measured with two workers: the share of processor time
+spent outside the items they process. It determines the speed-up with more cores (Amdahl's law). The
+ratio by the wall clock needs an idle machine.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,9 @@ from typing import Any
 import numpy as np
 
 from bench.stages import StageClock
+from bench.timing import best_seconds, dedup_command, run_command
 from neardup.api import dedup
+from neardup.evaluation.synth import write_set
 from neardup.kernels.scan import Scanner
 from neardup.local import features, outcome, pipeline, prior, run, work
 from neardup.pages import read
@@ -36,23 +37,20 @@ ROUNDS = 3
 ROOT = Path(__file__).parents[1]
 
 
-def main(data: Path, *, full: bool = False) -> dict[str, object]:
-    """Ratios, seconds by stage, and what a second core gives."""
-    del data  # generated pages only
+def main(*, full: bool) -> dict[str, object]:
+    """Ratios, seconds by stage, and the gain from a second core."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        pages = place / "pages.jsonl.zst"
-        generate(place, FULL_PAGES if full else PAGES)
-        small = place / "small"
-        generate(small, 50)
-        in_process("run", small / pages.name, small, place / "warm", 1)
+        work = Path(folder)
+        pages = write_set(work / "set", FULL_PAGES if full else PAGES)
+        small = write_set(work / "small", 50)
+        in_process("run", small, small, work / "warm", 1)
         scans, ones, twos = [], [], []
         for number in range(ROUNDS):
             scans.append(in_process("scan", pages))
-            ones.append(in_process("run", pages, small, place / f"one-{number}", 1))
-            twos.append(in_process("run", pages, small, place / f"two-{number}", 2))
-        report = in_process("run", pages, small, place / "report", 1, "report")
-        again = small_runs(small)
+            ones.append(in_process("run", pages, small, work / f"one-{number}", 1))
+            twos.append(in_process("run", pages, small, work / f"two-{number}", 2))
+        report = in_process("run", pages, small, work / "report", 1, "report")
+        again = small_runs(small, work)
     scan = min(each["processor"] for each in scans)
     one = min(ones, key=lambda each: float(each["processor"]))
     two = min(twos, key=lambda each: float(each["wall"]))
@@ -81,74 +79,56 @@ def main(data: Path, *, full: bool = False) -> dict[str, object]:
     }
 
 
-def generate(folder: Path, count: int) -> None:
-    """A set of pages, as `neardup synth` writes it."""
-    command = [sys.executable, "-m", "neardup", "synth", "--pages", str(count)]
-    subprocess.run([*command, "--out", str(folder)], check=True, capture_output=True)
-
-
 def in_process(*arguments: object) -> dict[str, Any]:
-    """What `python -m bench.reading ...` measures."""
+    """The figures that `python -m bench.reading ...` prints."""
     command = [sys.executable, "-m", "bench.reading", *map(str, arguments)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
-    measured: dict[str, Any] = json.loads(done.stdout)
-    return measured
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
-def small_runs(folder: Path) -> float:
+def small_runs(pages: Path, work: Path) -> float:
     """Processor seconds of `neardup dedup` over fifty pages, the best of three.
 
-    Bytecode is kept, as Python does unless it is told otherwise: compiling the sources of the
-    libraries again takes 0.8 s more.
+    Bytecode is kept, as Python does by default: compiling the libraries again takes 0.8 s more.
     """
-    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    environment = {**os.environ, **kept}
-    best = float("inf")
-    for number in range(ROUNDS + 1):  # the first writes the bytecode
-        command = [sys.executable, "-m", "neardup", "dedup", str(folder / "pages.jsonl.zst")]
-        before = children_seconds()
-        out = ["--out", str(folder / f"again-{number}"), "--no-report"]
-        subprocess.run([*command, *out], check=True, capture_output=True, env=environment)
-        best = min(best, children_seconds() - before)
-    return round(best, 2)
-
-
-def children_seconds() -> float:
-    """Processor time of processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(work / "bytecode")}
+    command = dedup_command(pages, work / "again", "--no-report")
+    costs = [  # the first run writes the bytecode
+        run_command(command, {**os.environ, **kept}).processor for _ in range(ROUNDS + 1)
+    ]
+    return round(min(costs), 2)
 
 
 def measure_scan(path: Path) -> dict[str, Any]:
     """The scanner alone over the pages of a file."""
     batches = [batch.pages for batch in read([str(path)])]
     bodies = [bodies_to_utf8(each["body"], each["charset"]) for each in batches]
-    best = float("inf")
-    for _ in range(ROUNDS):
-        started = time.process_time()
+
+    def scan() -> None:
         for data, ends, _ in bodies:
             scanner = Scanner(len(ends) - 1, int(ends[-1]))
             while scanner.scan_pages(data, ends, np.ones(len(ends) - 1, np.bool_)):
                 pass
             scanner.result()
-        best = min(best, time.process_time() - started)
+
     size = sum(int(each.ends[-1]) for each in bodies)
     return {
         "pages": sum(each.num_rows for each in batches),
         "megabytes": round(size / 1e6, 1),
-        "processor": round(best, 3),
+        "processor": round(best_seconds({"scan": scan}, ROUNDS)["scan"], 3),
     }
 
 
 class Counted:
-    """Processor time within the items that several workers take."""
+    """Sums up the processor time that several workers spend on their items."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._lock = threading.Lock()
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its time added up."""
+        """The function, with its time counted."""
 
         def timed(*arguments: Any) -> Any:
             started = time.thread_time()
@@ -165,7 +145,7 @@ class Counted:
         return run.ordered_map(self.wrap(function) if workers > 1 else function, items, workers)
 
     def side_by_side(self, sources: Any, function: Callable[..., Any], workers: int) -> None:
-        """`work_side_by_side`; taking a block from a file is time of a worker, too."""
+        """`work_side_by_side`; taking a block from a file counts as a worker's time."""
         if workers == 1:
             run.work_side_by_side(sources, function, workers)
             return
@@ -173,17 +153,17 @@ class Counted:
         run.work_side_by_side(taken, self.wrap(function), workers)
 
     def taking(self, source: Iterator[Any]) -> Iterator[Any]:
-        """The items of a source, with the time of taking them added up."""
+        """The items of a source, with the time for taking them counted."""
         take = self.wrap(lambda: next(source, None))
         while (item := take()) is not None:
             yield item
 
 
 def measure_run(path: Path, small: Path, out: Path, workers: int, *, report: bool) -> Any:
-    """One run in this process, kernels loaded beforehand by one over a few pages."""
+    """One run in this process, after a run over a few pages that loads the kernels."""
     counted = Counted()
     with tempfile.TemporaryDirectory() as folder:
-        dedup(str(small / path.name), Path(folder) / "out", workers=workers, report=report)
+        dedup(str(small), Path(folder) / "out", workers=workers, report=report)
     for module in (features, outcome, pipeline, prior, work):
         setattr(module, "ordered_map", counted.map)  # noqa: B010 - not theirs to export
     setattr(work, "work_side_by_side", counted.side_by_side)  # noqa: B010

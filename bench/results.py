@@ -1,14 +1,13 @@
-"""Every method on the six labelled sets, into docs/methods/results.md and the README.
+"""Measure every method on the six labelled sets, for docs/methods/results.md and the README.
 
-    make results                              everything anew
-    make results ONLY=own-text                what one method has changed
-    python -m bench.results --resume          what an interrupted run has not measured
+    make results                              measure everything again
+    make results ONLY=own-text                measure one method again
+    python -m bench.results --resume          measure what an interrupted run has not
 
-The figures are kept in bench/results.json, written after each run; the pages are made from them.
+bench/results.json holds the figures and is written after each run; the pages are made from it.
 
-The duplicates of the first four sets are on different hosts, the copies on their own. So the
-versions sets are measured once more with the releases of a manual on one host, told apart by their
-queries, as a site keeps them.
+In the first four sets, duplicates are on different hosts. So the versions sets are measured once
+more with all releases of a manual on one host, distinguished by a query, as on a real site.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from bench.documents import DATA
 from neardup.api import dedup
 from neardup.evaluation.metrics import score, score_rule
 from neardup.evaluation.runs import Contender, clusters_of
@@ -33,7 +33,6 @@ from neardup.evaluation.sets import read_set
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 
 TOP = Path(__file__).parents[1]
-DATA = TOP.parent / "shared" / "data"
 FIGURES = Path(__file__).with_suffix(".json")
 PAGE = TOP / "docs" / "methods" / "results.md"
 README = TOP / "README.md"
@@ -47,10 +46,9 @@ EIGHT = [*SIX, *ON_ONE_HOST.values()]
 PAPERS = ["edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"]
 CLASSICS = ["exact", "simhash", "minhash", "supershingle", "i-match", "spotsigs", "chunk-hash"]
 VIEWS = ["whole", "main", "own"]
-LEAST = 0.01  # difference of F1 that is worth telling
+LEAST = 0.01  # the smallest difference in F1 that is shown
 
-# One change at a time, back to what was before the papers were read a second time, or forth to
-# what a paper names as an alternative.
+# One change at a time: back to an earlier reading of the paper, or to an alternative it names.
 EFFECTS = {
     "edit-distance": "the default",
     "edit-distance:beta=0.8": "beta as printed",
@@ -66,9 +64,9 @@ EFFECTS = {
     "two-phase:paper": "as printed",
     "two-phase:paper:joining=components": "as printed, chained",
     "news-clusters": "the default",
-    "news-clusters:view=main": "not cleaned of what sites repeat",
+    "news-clusters:view=main": "with the text that sites repeat",
     "news-clusters:paper": "as printed",
-    "news-clusters:paper:view=main": "as printed, not cleaned of what sites repeat",
+    "news-clusters:paper:view=main": "as printed, with the text that sites repeat",
     "word-table": "the default",
     "word-table:view=whole": "whole pages",
     "word-table:minimum_share=0": "without the guard",
@@ -78,42 +76,44 @@ EFFECTS = {
     "word-table:paper:bound=average": "as printed, below the average SM",
     "feature-code": "the default",
     "feature-code:counting=characters": "rule 3 counts characters",
-    "feature-code:view=main": "not cleaned of what sites repeat",
+    "feature-code:view=main": "with the text that sites repeat",
     "feature-code:paper": "as printed",
     "feature-code:paper:index=exact": "as printed, with the exact index",
     "feature-code:paper:counting=characters": "as printed, rule 3 counts characters",
-    "feature-code:paper:view=main": "as printed, not cleaned of what sites repeat",
+    "feature-code:paper:view=main": "as printed, with the text that sites repeat",
 }
 
 HEAD = """# Results
 
-Precision, recall and F1 over pairs of pages, as `neardup evaluate` counts them, on six labelled
-sets, English and Chinese: reprints (articles re-published inside other real page templates),
+Precision, recall and F1 over pairs of pages, as `neardup evaluate` computes them, on six labelled
+sets in English and Chinese: reprints (articles republished inside other real page templates),
 versions (documentation pages in several releases) and copies (the reprints, each with changed
-copies on its own host). Reprints and versions are on different hosts; the versions once more with
-all releases of a manual on one host. Written by `make results`, from `bench/results.json`.
+copies on its own host). Reprints and versions are on different hosts; the versions are measured
+again with all releases of a manual on one host. Written by `make results` from
+`bench/results.json`.
 
-Each cell: F1 (precision / recall) after clustering; where they differ by 0.01 or more, the same of
-the pairs that the method's own rule joins, before clustering. *As printed* is `--preset paper`.
+Each cell shows F1 (precision / recall) after clustering. Where F1 differs by 0.01 or more, it also
+shows the figures of the pairs that the method's own rule joins, before clustering. *As printed*
+means `--preset paper`.
 
 """
 ROWS_TEXT = """## Every method
 
-At its default, as its paper prints it, and, for a classic, with the setting and the view that are
-best on average over the first four sets, if neither of the two is. The seconds are of all stages of
-a run in one process, kernels compiled, over the six sets together.
+Each method at its defaults and as its paper prints it; for a classic method also with the setting
+and view that are best on average over the first four sets, if they are neither of the two. Seconds
+are those of all stages in one process, with kernels compiled, summed over the six sets.
 
 """
 VIEWS_TEXT = """## Which text of a page counts
 
-F1 of each method on whole pages, on their main text, and on what is their own (without what the
-site repeats); the best of a method's settings is bold. Others were not measured.
+F1 of each method on whole pages, on their main text, and on their own text (without the text that
+the site repeats). The best setting of a method is bold. Other settings were not measured.
 
 """
 EFFECTS_TEXT = """## One change at a time
 
-What each reading of a paper and each guard does alone, F1 (precision / recall). Empty cells:
-word-table without its guard or below the average SM, where it would join millions of pairs.
+The effect of each reading of a paper and of each guard alone: F1 (precision / recall). Cells are
+empty where word-table without its guard or below the average SM would join millions of pairs.
 
 """
 
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="measure only what is missing")
     parser.add_argument("--data", type=Path, default=DATA, help="the labelled sets")
     arguments = parser.parse_args()
-    figures = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+    figures = json.loads(FIGURES.read_text("utf-8"))
     only = [name for name in arguments.only.split(",") if name]
     runs = [(name, each) for name, each in all_runs() if not only or _method(name) in only]
     if arguments.resume:
@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def all_runs() -> list[tuple[str, str]]:
-    """Contender and set of every run, those of the main table first."""
+    """The contender and the set of every run; those of the main table come first."""
     runs = [(name, each) for each in EIGHT for name in rows_of_methods()]
     runs += [(name, each) for each in SIX for name in EFFECTS if each in FOUR or affordable(name)]
     runs += [(name, each) for each in SIX for base in BUILT_IN for name in settings_of(base)]
@@ -142,8 +142,8 @@ def all_runs() -> list[tuple[str, str]]:
 
 
 def affordable(name: str) -> bool:
-    """Whether a setting is measured on the larger sets: word-table without its guard joins half of
-    all pairs there, some millions."""
+    """Whether a setting is measured on the larger sets, where word-table without its guard joins
+    half of all pairs, some millions."""
     loose = ("word-table:paper:", "word-table:minimum_share=0", "word-table:bound=average")
     return not name.startswith(loose)
 
@@ -155,8 +155,8 @@ def rows_of_methods() -> list[str]:
 
 
 def settings_of(base: str) -> list[str]:
-    """A method on every view, at its default and as printed; for papers' methods the default only,
-    because their presets say which text counts. own-text has one view."""
+    """A method on every view, at its default and as printed. The five papers' methods only at their
+    default, because their presets define the text. own-text has one view."""
     if base == "own-text":
         return [base]
     presets = [base]
@@ -166,7 +166,7 @@ def settings_of(base: str) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """Without a view that the setting has anyway."""
+    """The name without a view that is the setting's default."""
     preset, _, view = name.rpartition(":view=")
     contender = Contender.named(preset)
     return preset if make_method(contender.method, preset=contender.preset).view == view else name
@@ -177,18 +177,18 @@ def _method(name: str) -> str:
 
 
 def measure_all(runs: Sequence[tuple[str, str]], data: Path, figures: dict[str, Any]) -> None:
-    """Measure, and write the figures down after each run."""
+    """Measure, and write the figures after each run."""
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, each) in enumerate(runs):
-            place = set_folder(each, data, Path(folder))
-            figures.setdefault(name, {})[each] = measure(name, place, Path(folder) / "result")
+            labelled = set_folder(each, data, Path(folder))
+            figures.setdefault(name, {})[each] = measure(name, labelled, Path(folder) / "result")
             text = json.dumps(figures, indent=1, sort_keys=True)
             FIGURES.write_text(text + "\n", encoding="utf-8")
             print(f"{number + 1} of {len(runs)}: {name} on {each}", flush=True)
 
 
 def set_folder(name: str, data: Path, scratch: Path) -> Path:
-    """Where a set is; those with all releases on one host are made first."""
+    """The directory of a set; those with all releases on one host are made first."""
     source = {moved: each for each, moved in ON_ONE_HOST.items()}.get(name)
     if source is None:
         return data / name
@@ -198,7 +198,7 @@ def set_folder(name: str, data: Path, scratch: Path) -> Path:
 
 
 def on_one_host(source: Path, folder: Path) -> None:
-    """A copy of a versions set in which the first part of each host, the release, is a query."""
+    """Copy a versions set, turning the first part of each host, the release, into a query."""
     folder.mkdir()
     shutil.copy(source / "truth.csv", folder)
     pages = pa.input_stream(str(source / "pages.jsonl.zst"), compression="zstd")
@@ -225,47 +225,49 @@ def measure(name: str, folder: Path, out: Path) -> dict[str, Any]:
         report=False,
     )
     scores = score(labelled.truth, clusters_of(result))
-    kept = ("f1", "precision", "recall", "recall_by_kind", "by_page")
-    seconds = sum(result.summary["run"]["seconds"].values())
+    figures = ("f1", "precision", "recall", "recall_by_kind", "by_page")
     return {
-        **{figure: scores[figure] for figure in kept},
+        **{figure: scores[figure] for figure in figures},
         "rule_pairs": score_rule(result, labelled.truth),
-        "seconds": round(seconds, 2),
+        "seconds": round(sum(result.summary["run"]["seconds"].values()), 2),
     }
 
 
-# The pages
-
-
 def write_pages(figures: dict[str, Any]) -> None:
-    """docs/methods/results.md, and the table of the README."""
+    """Write docs/methods/results.md and the table in the README."""
     parts = [HEAD, ROWS_TEXT, *_main_table(figures), VIEWS_TEXT, *_views_table(figures)]
     parts += [EFFECTS_TEXT, *_effects_table(figures)]
     PAGE.write_text("".join(parts).rstrip("\n") + "\n", encoding="utf-8")
-    readme = README.read_text("utf-8")
-    start, end = (readme.index(mark) for mark in MARKS)
+    before, rest = README.read_text("utf-8").split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
     table = "".join(_readme_table(figures))
-    readme = readme[: start + len(MARKS[0])] + table + readme[end:]
-    README.write_text(readme, encoding="utf-8")
+    README.write_text(f"{before}{MARKS[0]}{table}{MARKS[1]}{after}", encoding="utf-8")
 
 
-def _header(first: str, columns: Sequence[str]) -> Iterator[str]:
-    yield f"| {first} | " + " | ".join(columns) + " |\n"
-    yield "|---" * (len(columns) + 1) + "|\n"
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def _header(*columns: str) -> str:
+    return _row(*columns) + "|---" * len(columns) + "|\n"
+
+
+def _f1_cells(scores: dict[str, Any]) -> list[str]:
+    return [f"{scores[each]['f1']:.3f}" if each in scores else "" for each in SIX]
 
 
 def _main_table(figures: dict[str, Any]) -> Iterator[str]:
-    yield from _header("method", [*EIGHT, "seconds"])
+    yield _header("method", *EIGHT, "seconds")
     for name in shown_settings(figures):
-        measured = figures.get(name, {})
-        cells = [cell(measured.get(each)) for each in EIGHT]
-        seconds = sum(measured[each]["seconds"] for each in SIX if each in measured)
-        yield f"| {spoken(name)} | " + " | ".join(cells) + f" | {seconds:.1f} |\n"
+        scores = figures.get(name, {})
+        seconds = sum(scores[each]["seconds"] for each in SIX if each in scores)
+        cells = [cell(scores.get(each)) for each in EIGHT]
+        yield _row(in_words(name), *cells, f"{seconds:.1f}")
     yield "\n"
 
 
 def shown_settings(figures: dict[str, Any]) -> list[str]:
-    """Every method at its default, as printed, and a classic's best where it is neither."""
+    """Every method at its default and as printed, and a classic's best setting if it is neither."""
     names = rows_of_methods()
     return names + [best for base in CLASSICS if (best := best_of(base, figures)) not in names]
 
@@ -276,47 +278,40 @@ def best_of(base: str, figures: dict[str, Any]) -> str:
     return max(settings, key=lambda name: _mean(figures.get(name, {})))
 
 
-def _mean(measured: dict[str, Any]) -> float:
-    return fmean(measured[each]["f1"] if each in measured else 0.0 for each in FOUR)
+def _mean(scores: dict[str, Any]) -> float:
+    return fmean(scores[each]["f1"] if each in scores else 0.0 for each in FOUR)
 
 
 def _views_table(figures: dict[str, Any]) -> Iterator[str]:
-    yield from _header("method", SIX)
+    yield _header("method", *SIX)
     for base in BUILT_IN:
         best = best_of(base, figures)
         for name in settings_of(base):
-            if not (measured := figures.get(name, {})):
-                continue
-            values = [f"{measured[each]['f1']:.3f}" if each in measured else "" for each in SIX]
-            label = spoken(name, view=True)
-            label = f"**{label}**" if name == best else label
-            yield f"| {label} | " + " | ".join(values) + " |\n"
+            if name in figures:
+                label = in_words(name, view=True)
+                yield _row(f"**{label}**" if name == best else label, *_f1_cells(figures[name]))
     yield "\n"
 
 
 def _effects_table(figures: dict[str, Any]) -> Iterator[str]:
-    yield from _header("setting", ["what it is", *SIX])
-    for name, what in EFFECTS.items():
+    yield _header("setting", "meaning", *SIX)
+    for name, meaning in EFFECTS.items():
         cells = [cell(figures.get(name, {}).get(each), rule=False) for each in SIX]
-        yield f"| `{name}` | {what} | " + " | ".join(cells) + " |\n"
+        yield _row(f"`{name}`", meaning, *cells)
     yield "\n"
 
 
 def _readme_table(figures: dict[str, Any]) -> Iterator[str]:
-    """Papers' methods at their default and classics at their best, the best first."""
-    yield from _header("method", SIX)
+    """own-text, then the papers' methods at their defaults and the classics at their best."""
+    yield _header("method", *SIX)
+    own = [f"**{value}**" for value in _f1_cells(figures["own-text"])]
+    yield _row("**own-text** (default)", *own)
     others = [*PAPERS, *(best_of(base, figures) for base in CLASSICS)]
-    ranked = sorted(others, key=lambda name: -_mean(figures.get(name, {})))
-    for name in ["own-text", *ranked]:
-        measured = figures.get(name, {})
-        values = [f"{measured[each]['f1']:.3f}" if each in measured else "" for each in SIX]
-        label = spoken(name)
-        if name == "own-text":
-            label, values = "**own-text** (default)", [f"**{value}**" for value in values]
-        yield f"| {label} | " + " | ".join(values) + " |\n"
+    for name in sorted(others, key=lambda name: -_mean(figures.get(name, {}))):
+        yield _row(in_words(name), *_f1_cells(figures.get(name, {})))
 
 
-def spoken(name: str, *, view: bool = False) -> str:
+def in_words(name: str, *, view: bool = False) -> str:
     """A contender in words: `minhash, as printed, view own`."""
     contender = Contender.named(name)
     parts = [contender.method]
@@ -328,16 +323,14 @@ def spoken(name: str, *, view: bool = False) -> str:
     return ", ".join(parts)
 
 
-def cell(measured: dict[str, Any] | None, *, rule: bool = True) -> str:
-    """F1, precision and recall; and of the rule's own pairs, where they differ."""
-    if measured is None:
+def cell(scores: dict[str, Any] | None, *, rule: bool = True) -> str:
+    """F1, precision and recall after clustering; and before it, where F1 differs."""
+    if scores is None:
         return ""
-    three = measured["f1"], measured["precision"], measured["recall"]
-    text = "**{:.3f}** ({:.3f} / {:.3f})".format(*three)
-    pairs = measured["rule_pairs"]
-    if rule and pairs and abs(pairs["f1"] - measured["f1"]) >= LEAST:
-        three = pairs["f1"], pairs["precision"], pairs["recall"]
-        text += "; pairs {:.3f} ({:.3f} / {:.3f})".format(*three)
+    text = "**{f1:.3f}** ({precision:.3f} / {recall:.3f})".format(**scores)
+    pairs = scores["rule_pairs"]
+    if rule and pairs and abs(pairs["f1"] - scores["f1"]) >= LEAST:
+        text += "; pairs {f1:.3f} ({precision:.3f} / {recall:.3f})".format(**pairs)
     return text
 
 

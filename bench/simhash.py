@@ -1,17 +1,13 @@
-"""SimHash signatures against the `simhash` package, and all near pairs of a million values.
+"""SimHash signatures compared with the `simhash` package, and all near pairs of a million values.
 
-    python -m bench.simhash [--data DIR]
-
-Both sides start from the same texts in memory, one thread, by the clock of the processor. The
-package is asked both ways it offers: for a text (it takes runs of four letters) and for the words
-of a text, counted; the ratio is to the faster. Values are random with neighbours planted at 0 to 6
-bits; what is found within 3 is checked against what was planted and, on a part, against comparing
-all pairs.
+Both sides start from the same texts in memory, on one thread; processor time. The package takes
+either a text (and uses runs of four letters) or counted words; the ratio is to the faster of the
+two. The values searched are random, with neighbours planted at a distance of 0 to 6 bits; the pairs
+within 3 bits are checked against the planted ones and, on a part, against comparing all pairs.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import resource
 import time
@@ -22,21 +18,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bench.documents import best_seconds, make_documents
+from bench.documents import make_documents
+from bench.timing import best_seconds
 from neardup.kernels.simhash import distances, pairs_within
 from neardup.methods.simhash import Simhash
 from neardup.methods.token_method import page_tokens
 from simhash import Simhash as Peer
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DOCUMENTS, AT_ONCE, ROUNDS = 2_000, 128, 3
 VALUES, PLANTED, K = 1_000_000, 70_000, 3
 
 
-def main(data: Path = DATA) -> dict[str, object]:
-    """Rates of signatures, then time, memory and exactness of the search."""
+def main(data: Path) -> dict[str, object]:
+    """Rates of signatures, and the time, memory and exactness of the search."""
     documents = make_documents(data / "reprints-en" / "pages.jsonl.zst", DOCUMENTS)
-    ours(documents[:10])  # compiled before the clock starts
+    ours(documents[:10])  # compiles the kernels
     seconds = best_seconds(
         {
             "neardup": lambda: ours(documents),
@@ -59,7 +55,7 @@ def main(data: Path = DATA) -> dict[str, object]:
 
 
 def ours(documents: list[str]) -> list[pa.Array]:
-    """The method's own fingerprints, batch by batch as the engine gives them."""
+    """The method's fingerprints, in batches as in a run."""
     method = Simhash()
     return [
         method.sketch(
@@ -78,14 +74,14 @@ def search() -> dict[str, object]:
     left, right = pairs_within(values, K)
     seconds = time.perf_counter() - started
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    found = set(zip(left.tolist(), right.tolist(), strict=True))
+    pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     return {
         "values": values.size,
-        "pairs_within_3_bits": len(found),
+        "pairs_within_3_bits": len(pairs),
         "search_seconds": round(seconds, 2),
         "search_peak_megabytes_more": round(memory / 1024),
         "planted_within_3_bits": len(planted),
-        "planted_and_missed": len(planted - found),
+        "planted_and_missed": len(planted - pairs),
         "found_and_farther": int((distances(values[left], values[right]) > K).sum()),
         "same_as_all_pairs_on_a_part": _all_pairs_agree(values[: 2 * 10_000]),
     }
@@ -104,17 +100,9 @@ def values_with_neighbours() -> tuple[NDArray[np.uint64], set[tuple[int, int]]]:
 
 
 def _all_pairs_agree(values: NDArray[np.uint64]) -> bool:
-    left, right = pairs_within(values, K)
-    found = set(zip(left.tolist(), right.tolist(), strict=True))
+    pairs = set(zip(*(side.tolist() for side in pairs_within(values, K)), strict=True))
     expected = set()
     for row in range(values.size - 1):
         near = np.bitwise_count(values[row + 1 :] ^ values[row]) <= K
         expected |= {(row, row + 1 + int(other)) for other in np.flatnonzero(near)}
-    return found == expected
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
-    for name, value in main(parser.parse_args().data).items():
-        print(f"{name}: {value}")
+    return pairs == expected

@@ -1,31 +1,26 @@
-"""The Spark engine beside the local one, over the same pages in the same run.
+"""The Spark engine compared with the local one on the same pages.
 
-    python -m bench.spark [--full]
-
-The pages of `bench.growth`: 20,000 and 200,000, and with --full 2,000,000; Spark on two cores of
-this machine (`local[2]`), both as the whole `neardup dedup`, a process of its own. Processor
-seconds count all processes, the Java machine and Python workers too; wall-clock seconds are there
-to see whether the machine was busy with other work. The longest task stands beside the median of
-its stage; in the skewed pages a tenth of all have one banner and a third are on one host.
+The pages of `bench.growth`: 20,000 and 200,000, and with --full 2,000,000. Both engines run as the
+whole `neardup dedup` in a separate process, Spark on two cores of this machine (`local[2]`).
+Processor seconds count all processes, including the JVM and the Python workers; wall-clock seconds
+show whether the machine was busy with other work. The longest task is listed with the median of its
+stage. In the skewed pages, a tenth share a banner and a third are on one host.
 
 Pages of 8 KB in one compressed file, 20,000 (with --full 200,000), run with 6 GB and with 1 GB of
-memory; and with 1 GB such pages of which a third are on one host, with a line that all of them have
-and a page of 40 MB among them. The start is that of a run over one page.
+memory. The extreme ones, with 1 GB, have a third on one host, a line that all share, and one page
+of 40 MB. The start is measured with a run over one page.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count as count_from
 from itertools import pairwise
 from pathlib import Path
@@ -35,37 +30,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from bench.growth import COLUMNS, FULL_SIZE, SIZES, disguised, generated, write_pages
+from bench.growth import COLUMNS, SIZES, write_pages, write_sizes
+from bench.timing import dedup_command, run_command
 from neardup.evaluation.synth import synth
 from neardup.local.run import default_workers
 
 MOST, MOST_GROWTH = 4, 12
-BECOME_SUBREAPER = 36  # of prctl: orphans of a child are ours to wait for
+BECOME_SUBREAPER = 36  # for prctl: orphans of a child become our children, to wait for
 LARGE_PAGE = 40_000_000
 BANNER = "<div>" + "<p>This site keeps cookies on your device to remember what you read.</p>" * 3
 HEAP = "3g"
-WORK = 0.1  # seconds of a task that has something to do
+WORK = 0.1  # least seconds of a task that has work to do
 
 
-def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
+def main(*, full: bool) -> dict[str, object]:
     """Seconds of both engines at each size, ratios, growth, and the longest task."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        files: dict[str, Path] = {}
-        for size in SIZES:
-            files[f"{size:,}"] = work / f"{size}.parquet"
-            write_pages(files[f"{size:,}"], generated(size))
-        smallest = files[f"{SIZES[0]:,}"]
-        if full:
-            files[f"{FULL_SIZE:,}"] = work / "full.parquet"
-            write_pages(files[f"{FULL_SIZE:,}"], disguised(files[f"{SIZES[-1]:,}"]))
+        files = write_sizes(work, full=full)
+        smallest = files[SIZES[0]]
         run_local(smallest, work / "out")  # compiles the kernels
-        measured = {size: compared(path, work) for size, path in files.items()}
+        runs = {f"{size:,}": compared(path, work) for size, path in files.items()}
         skewed = work / "skewed.parquet"
         write_pages(skewed, with_banner_and_host(smallest))
         return {
-            "sizes": measured,
-            "growth": growth(measured),
+            "sizes": runs,
+            "growth": growth(runs),
             f"skewed, {SIZES[0]:,}": run_spark(skewed, work / "out"),
             "pages of 8 KB": of_8_kb(SIZES[-1] if full else SIZES[0], work),
             "start": start(work),
@@ -73,7 +63,7 @@ def main(data: Path | None = None, *, full: bool = False) -> dict[str, object]:
 
 
 def of_8_kb(count: int, work: Path) -> dict[str, Any]:
-    """Pages of 8 KB with much memory and with little."""
+    """Pages of 8 KB with 6 GB of memory and with 1 GB."""
     pages, extreme = work / "8k.jsonl.zst", work / "extreme.jsonl.zst"
     write_lines(pages, ({"url": url, "html": html} for url, html in normal_pages(count)))
     write_lines(extreme, extreme_pages(count))
@@ -93,7 +83,7 @@ def normal_pages(count: int) -> Iterator[tuple[str, str]]:
 
 
 def extreme_pages(count: int) -> Iterator[dict[str, str]]:
-    """A third on one host, a line on every page, and one page of 40 MB."""
+    """Pages of which a third are on one host, all share a line, and one has 40 MB."""
     line = "<body><p>The same line stands on every page of this crawl.</p>"
     for number, (url, html) in enumerate(normal_pages(count)):
         host = f"http://www.large.example/{number}" if number % 3 == 0 else url
@@ -107,34 +97,34 @@ def extreme_pages(count: int) -> Iterator[dict[str, str]]:
 
 
 def write_lines(path: Path, records: Iterable[dict[str, str]]) -> None:
-    """JSON lines in one compressed file."""
+    """Write JSON lines to one compressed file."""
     with zstandard.open(path, "wt", encoding="utf-8") as file:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def start(work: Path) -> dict[str, float]:
-    """The fixed cost: a run over one page, and how long it takes until that is parsed."""
+    """The fixed cost: a run over one page, and the time until that page is parsed."""
     page = work / "one.jsonl"
     page.write_text(json.dumps({"html": f"<p>{BANNER}"}) + "\n")
     began = time.time()
-    measured = run_spark(page, work / "out")
+    run = run_spark(page, work / "out")
     return {
-        "processor_seconds": measured["processor_seconds"],
-        "wall_seconds": measured["wall_seconds"],
-        "seconds_to_the_first_page": round(measured["first_step_at"] - began, 1),
+        "processor_seconds": run["processor_seconds"],
+        "wall_seconds": run["wall_seconds"],
+        "seconds_to_the_first_page": round(run["first_step_at"] - began, 1),
     }
 
 
 def compared(path: Path, work: Path) -> dict[str, Any]:
-    """Both engines over one file, which must tell the same."""
+    """Both engines on one file; an error if their counts differ."""
     local, spark = run_local(path, work / "local"), run_spark(path, work / "spark")
-    told = [
+    counts = [
         json.loads((work / each / "summary.json").read_text())["counts"]
         for each in ("local", "spark")
     ]
-    if told[0] != told[1]:
-        raise RuntimeError(f"the engines differ: {told}")
+    if counts[0] != counts[1]:
+        raise RuntimeError(f"the engines differ: {counts}")
     times = {
         f"{clock} seconds, Spark / local (at most {MOST})": round(
             spark[f"{clock}_seconds"] / local[f"{clock}_seconds"], 2
@@ -144,21 +134,20 @@ def compared(path: Path, work: Path) -> dict[str, Any]:
     return {"local": local, "spark": spark, **times}
 
 
-def growth(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """Time of the Spark engine from each size to the next."""
+def growth(runs: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Growth of the Spark engine's time from each size to the next."""
     return {
         f"{clock} seconds, {smaller} to {larger} (at most {MOST_GROWTH})": round(
-            measured[larger]["spark"][f"{clock}_seconds"]
-            / measured[smaller]["spark"][f"{clock}_seconds"],
+            runs[larger]["spark"][f"{clock}_seconds"] / runs[smaller]["spark"][f"{clock}_seconds"],
             2,
         )
-        for smaller, larger in pairwise(measured)
+        for smaller, larger in pairwise(runs)
         for clock in ("processor", "wall")
     }
 
 
 def with_banner_and_host(path: Path) -> Iterator[pa.RecordBatch]:
-    """A tenth of the pages with one banner, a third on one host."""
+    """The pages, with a banner on a tenth of them and a third moved to one host."""
     number = 0
     for batch in pq.ParquetFile(path).iter_batches(10_000):
         rows = list(zip(batch["url"].to_pylist(), batch["html"].to_pylist(), strict=True))
@@ -172,13 +161,12 @@ def with_banner_and_host(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def run_local(path: Path, out: Path) -> dict[str, Any]:
-    """What the local engine takes."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(path), "--out", str(out), "--force"]
-    return timed([*command, "--format", "parquet"], out, dict(os.environ))
+    """The cost of a run with the local engine."""
+    return timed(dedup_command(path, out, "--format", "parquet"), out, os.environ)
 
 
 def run_spark(path: Path, out: Path, heap: str = HEAP, *more: str) -> dict[str, Any]:
-    """What the Spark engine takes, and its longest task."""
+    """The cost of a run with the Spark engine, and its longest task."""
     with tempfile.TemporaryDirectory() as events:
         settings = {
             "spark.eventLog.enabled": "true",
@@ -186,41 +174,22 @@ def run_spark(path: Path, out: Path, heap: str = HEAP, *more: str) -> dict[str, 
             "spark.eventLog.compress": "false",
             "spark.ui.enabled": "false",
         }
-        said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
-        arguments = f"--driver-memory {heap} {said} pyspark-shell"
-        command = [
-            sys.executable,
-            "-m",
-            "neardup",
-            "dedup",
-            str(path),
-            "--out",
-            str(out),
-            "--force",
-        ]
-        command += ["--engine", "spark", "--master", "local[2]", *more]
-        measured = timed(command, out, {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments})
-        return {**measured, **tasks(Path(events))}
+        options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        arguments = f"--driver-memory {heap} {options} pyspark-shell"
+        command = dedup_command(path, out, "--engine", "spark", "--master", "local[2]", *more)
+        run = timed(command, out, {**os.environ, "PYSPARK_SUBMIT_ARGS": arguments})
+        return {**run, **tasks(Path(events))}
 
 
-def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Seconds of a command and all it starts, and of its stages."""
+def timed(command: Sequence[str], out: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Seconds of a command with all processes it starts, and of its stages."""
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1)
     ours = children()  # such as the helpers of a pool, which live as long as this process
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - started
-    processor = used.ru_utime + used.ru_stime + orphans_seconds(ours)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    cost = run_command(command, environment)
     summary = json.loads((out / "summary.json").read_text())
     return {
-        "processor_seconds": round(processor, 1),
-        "wall_seconds": round(wall, 1),
+        "processor_seconds": round(cost.processor + orphans_seconds(ours), 1),
+        "wall_seconds": round(cost.wall, 1),
         "pages": summary["counts"]["pages"],
         "judged_pairs": summary["counts"]["pairs"] + summary["counts"]["rejected"],
         "seconds": summary["run"]["seconds"],
@@ -228,7 +197,7 @@ def timed(command: Sequence[str], out: Path, environment: dict[str, str]) -> dic
 
 
 def orphans_seconds(ours: set[int]) -> float:
-    """Processor seconds of what a command has left running, until it ends."""
+    """Processor seconds of the processes a command has left running, until they end."""
     seconds = 0.0
     while left := children() - ours:
         _, _, used = os.wait4(left.pop(), 0)
@@ -237,14 +206,14 @@ def orphans_seconds(ours: set[int]) -> float:
 
 
 def children() -> set[int]:
-    """The processes whose parent this one is, or has become."""
+    """The child processes of this one, adopted ones included."""
     lists = Path("/proc/self/task").glob("*/children")
     return {int(child) for each in lists for child in each.read_text().split()}
 
 
 def tasks(events: Path) -> dict[str, object]:
-    """The longest task beside the median of its stage, the bytes shuffled, and when the first step
-    (parsing) ended. Stages whose median task takes less than a tenth of a second have no work."""
+    """The longest task with the median of its stage, the bytes shuffled, and when the first step
+    (parsing) ended. A stage has work if its median task takes a tenth of a second."""
     by_stage: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
     shuffled, first_step = 0, 0.0
     for log in events.rglob("events_*"):
@@ -271,9 +240,3 @@ def tasks(events: Path) -> dict[str, object]:
         "shuffled_mb": round(shuffled / 1e6),
         "first_step_at": first_step,
     }
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="two million pages, too")
-    print(json.dumps(main(full=parser.parse_args().full), indent=2))

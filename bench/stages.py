@@ -1,14 +1,11 @@
-"""One run of the engine in a process of its own: what each stage took.
+"""Times of the stages of one run in a separate process: `run_stages`.
 
-    python -m bench.stages METHOD OUT INPUT... [--workers N]
-
-Prints JSON. Processor time is that of all threads: other work on the machine does not count.
-The first run in a process also loads the kernels, which is counted under "start".
+Processor time is that of all threads. Loading the kernels, which happens once per process, counts
+as "start".
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,20 +18,19 @@ from neardup.local.outcome import peak_memory
 
 
 class StageClock:
-    """Told of each stage, as a `Progress` is; remembers when it began."""
+    """A `Progress` that records when each stage begins."""
 
     def __init__(self) -> None:
         self._began = [("start", time.perf_counter(), time.process_time())]
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """A stage begins."""
         self._began.append((name, time.perf_counter(), time.process_time()))
 
     def advance(self, count: int, size: int = 0) -> None:
-        """Of no interest here."""
+        """Not needed here."""
 
     def seconds(self) -> dict[str, dict[str, float]]:
-        """Of each stage so far, up to now."""
+        """Wall-clock and processor seconds of each stage; the last one ends now."""
         self.stage("end")
         return {
             name: {"wall": round(until - wall, 3), "processor": round(end - processor, 3)}
@@ -44,36 +40,22 @@ class StageClock:
         }
 
 
-def run_stages(
-    method: str, inputs: list[Path], out: Path, *, workers: int | None = None
-) -> dict[str, Any]:
-    """The figures of such a process."""
+def run_stages(method: str, inputs: list[Path], out: Path) -> dict[str, Any]:
+    """Seconds by stage, peak memory and counts of a run."""
     command = [sys.executable, "-m", "bench.stages", method, str(out), *map(str, inputs)]
-    more = [] if workers is None else ["--workers", str(workers)]
     root = Path(__file__).parents[1]
-    done = subprocess.run([*command, *more], check=True, stdout=subprocess.PIPE, cwd=root)
-    measured: dict[str, Any] = json.loads(done.stdout)
-    return measured
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=root)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("method")
-    parser.add_argument("out")
-    parser.add_argument("inputs", nargs="+")
-    parser.add_argument("--workers", type=int)
-    chosen = parser.parse_args()
+    """Run in this process and print the figures: the command of `run_stages`."""
+    method, out, *inputs = sys.argv[1:]
     clock = StageClock()
-    result = dedup(
-        chosen.inputs,
-        chosen.out,
-        method=chosen.method,
-        workers=chosen.workers,
-        force=True,
-        progress=clock,
-    )
-    told = {"seconds": clock.seconds(), "peak_memory_bytes": peak_memory()}
-    print(json.dumps({**told, "counts": result.summary["counts"]}))
+    result = dedup(inputs, out, method=method, force=True, progress=clock)
+    figures = {"seconds": clock.seconds(), "peak_memory_bytes": peak_memory()}
+    print(json.dumps({**figures, "counts": result.summary["counts"]}))
 
 
 if __name__ == "__main__":

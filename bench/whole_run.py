@@ -1,18 +1,14 @@
-"""The whole run over the real pages against parsing them alone, and how much memory it takes.
+"""The whole run over the real pages, compared with parsing alone, and its memory.
 
-    python -m bench.whole_run [--data DIR]
-
-`exact` over one and ten copies of the file: what comes after parsing, and memory that does not
-grow. `own-text` over ten copies under ten hosts: the whole run against parsing, the run in the
-middle of five and the lowest and highest ratio. Each run is a process of its own; time is that of
-the processor, start-up and report are not in it.
+`exact` runs over one copy and ten copies of the file: the cost after parsing, and memory that must
+not grow. `own-text` runs five times over ten copies under ten hosts: the median ratio of the whole
+run to parsing, with the lowest and highest. Each run is a separate process. Processor time, without
+start-up.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import json
 import re
 import shutil
 import tempfile
@@ -22,15 +18,15 @@ from typing import Any
 
 from bench.stages import run_stages
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 COPIES = 10
 ROUNDS = 5
 WHOLE = "whole run / parsing (at most 1.5)"
+AFTER = "after parsing / parsing (at most 0.25)"
 TARGET = re.compile(rb"(?mi)^(WARC-Target-URI:\s*<?https?://)")
 LENGTH = re.compile(rb"(?mi)^Content-Length:\s*(\d+)")
 
 
-def main(data: Path = DATA) -> dict[str, object]:
+def main(data: Path) -> dict[str, object]:
     """Processor seconds by stage, ratios to parsing, peak memory."""
     source = data / "real-pages.warc.gz"
     with tempfile.TemporaryDirectory() as folder:
@@ -45,12 +41,10 @@ def main(data: Path = DATA) -> dict[str, object]:
         for number, copy in enumerate(copies):
             write_under_host(source, copy, number)
         rounds = [run_stages("own-text", copies, work / f"hosts-{n}") for n in range(ROUNDS)]
-    hosts = sorted(
-        (figures(each, WHOLE, before=True) for each in rounds), key=lambda each: each[WHOLE]
-    )
+    hosts = sorted((figures(each, WHOLE) for each in rounds), key=lambda each: each[WHOLE])
     return {
-        "exact, one file": figures(one, "after parsing / parsing (at most 0.25)", before=False),
-        "exact, ten copies": figures(ten, "after parsing / parsing (at most 0.25)", before=False),
+        "exact, one file": figures(one, AFTER),
+        "exact, ten copies": figures(ten, AFTER),
         "own-text, ten hosts": {
             **hosts[ROUNDS // 2],
             "lowest and highest": f"{hosts[0][WHOLE]} and {hosts[-1][WHOLE]}",
@@ -58,23 +52,20 @@ def main(data: Path = DATA) -> dict[str, object]:
     }
 
 
-def figures(measured: dict[str, Any], ratio: str, *, before: bool) -> dict[str, Any]:
-    """Seconds by stage and their ratio to parsing; with `before`, parsing is in both."""
-    seconds = {name: each["processor"] for name, each in measured["seconds"].items()}
-    seconds.pop("start")
-    whole = sum(seconds.values()) - (0 if before else seconds["parse"])
+def figures(run: dict[str, Any], ratio: str) -> dict[str, Any]:
+    """Counts, seconds by stage, memory, and the ratio of this name: WHOLE or AFTER."""
+    seconds = {name: each["processor"] for name, each in run["seconds"].items() if name != "start"}
+    compared = sum(seconds.values()) - (seconds["parse"] if ratio == AFTER else 0)
     return {
-        "records": measured["counts"]["records"],
-        "pages": measured["counts"]["pages"],
-        "clusters": measured["counts"]["clusters"],
+        **{name: run["counts"][name] for name in ("records", "pages", "clusters")},
         "processor seconds": seconds,
-        ratio: round(whole / seconds["parse"], 3),
-        "peak memory MB": round(measured["peak_memory_bytes"] / 1e6),
+        ratio: round(compared / seconds["parse"], 3),
+        "peak memory MB": round(run["peak_memory_bytes"] / 1e6),
     }
 
 
 def write_under_host(source: Path, copy: Path, number: int) -> None:
-    """The same records, each of a host of its own: copy-3.example.org for example.org."""
+    """Copy the records to another host: copy-3.example.org for example.org."""
     with copy.open("wb") as file:
         for record in records(gzip.decompress(source.read_bytes())):
             head, gap, rest = record.partition(b"\r\n\r\n")
@@ -92,9 +83,3 @@ def records(data: bytes) -> Iterator[bytes]:
         end = start + len(head) + 4 + int(length[1]) + 4
         yield data[start:end]
         start = end
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
-    print(json.dumps(main(parser.parse_args().data), indent=2))

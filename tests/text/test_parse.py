@@ -184,8 +184,8 @@ REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-pages.war
 
 @pytest.mark.skipif(not REAL.exists(), reason="needs the real pages at ../shared/data")
 def test_the_text_of_real_pages_is_that_of_resiliparse() -> None:
-    from bench import parsing
+    from bench import documents, parsing
 
-    pages = parsing.read_pages(REAL)[::25]
+    pages = documents.read_pages(REAL)[::25]
     scores = sorted(parsing.agreement(pages))
     assert scores[len(scores) // 2] > 0.98

@@ -1,0 +1,54 @@
+"""Processor time, wall-clock time and peak memory of functions and commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Cost(NamedTuple):
+    """What a process took, with the child processes it waited for."""
+
+    processor: float  # seconds
+    wall: float  # seconds
+    peak_mb: float
+
+
+def best_seconds(
+    jobs: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.process_time,
+) -> dict[str, float]:
+    """The best time of each job. Jobs alternate, so that a busy machine slows all of them."""
+    best = dict.fromkeys(jobs, float("inf"))
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            started = clock()
+            job()
+            best[name] = min(best[name], clock() - started)
+    return best
+
+
+def dedup_command(pages: Path, out: Path, *options: str) -> list[str]:
+    """`neardup dedup` on these pages, with this Python."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
+    return [*command, *options]
+
+
+def run_command(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Cost:
+    """Run a command without its output; an error if it fails."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    wall = time.perf_counter() - started
+    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)
