@@ -100,14 +100,8 @@ class Client:
     def stream(self, pages: Iterable[RawPage], *, dry_run: bool = False) -> Iterator[Answer]:
         """`add_many` for any number of pages, sent in batches."""
         for batch in batches(pages, self._pages_per_request, BYTES_AT_ONCE):
-            body = b"".join(page_line(page) for page in batch)
-            response = self._caller.send(
-                "POST",
-                "/v1/pages",
-                params={"dry_run": dry_run},
-                content=body,
-                kind="application/x-ndjson",
-            )
+            lines = b"".join(map(page_line, batch))
+            response = self._send_lines(lines, "application/x-ndjson", dry_run)
             for line in response.content.splitlines():  # no line ends but JSON's
                 answer = json.loads(line)
                 if "skipped" in answer:
@@ -133,10 +127,8 @@ class Client:
         }
         compared = self._caller.json("POST", "/v1/compare", body=body)
         return {
-            each["method"]: Verdict(
-                Relation(each["relation"]), each["similarity"], each["evidence"]
-            )
-            for each in compared["verdicts"]
+            row["method"]: Verdict(Relation(row["relation"]), row["similarity"], row["evidence"])
+            for row in compared["verdicts"]
         }
 
     # Reading and removing
@@ -155,29 +147,19 @@ class Client:
         """Remove a page; False if it was not in the index."""
         return self._caller.send("DELETE", _page_path(id), missing=True).status_code == 204
 
-    def clusters(self, **wanted: str | int | datetime) -> Iterator[ClusterSummary]:
-        """All clusters that match (smallest, host, search, since, sort), in summary."""
-        params: dict[str, Any] = dict(wanted)
-        if isinstance(since := params.get("since"), datetime):
-            params["since"] = since.isoformat()
-        skip: int | None = 0
-        while skip is not None:
-            answer = self._caller.json("GET", "/v1/clusters", params={**params, "skip": skip})
+    def clusters(self, **filters: str | int | datetime) -> Iterator[ClusterSummary]:
+        """Summaries of all clusters that match (smallest, host, search, since, sort)."""
+        params = {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in filters.items()
+        }
+        for answer in self._parts("/v1/clusters", params):
             yield from (record_from(ClusterSummary, each) for each in answer["clusters"])
-            skip = answer["next"]
 
     def members(self, name: str) -> list[StoredPage]:
         """The pages of a cluster, in the order they were added."""
-        members: list[StoredPage] = []
-        skip: int | None = 0
-        while skip is not None:
-            params = {"skip": skip, "limit": 1_000}
-            answer = self._caller.json("GET", _cluster_path(name), params=params, missing=True)
-            if answer is None:
-                break
-            members += (record_from(StoredPage, each) for each in answer["members"])
-            skip = answer["next"]
-        return members
+        parts = self._parts(_cluster_path(name), {"limit": 1_000}, missing=True)
+        return [record_from(StoredPage, each) for part in parts for each in part["members"]]
 
     def history(self, name: str) -> list[Event]:
         """The events of a cluster."""
@@ -195,8 +177,7 @@ class Client:
 
     def stats(self) -> dict[str, Any]:
         """Counts over the whole index."""
-        counts: dict[str, Any] = self._caller.json("GET", "/v1/stats")
-        return counts
+        return dict(self._caller.json("GET", "/v1/stats"))
 
     def is_ready(self) -> bool:
         """Whether the service can be reached and its store answers."""
@@ -211,8 +192,9 @@ class Client:
 
     def take_back_feedback(self, a: str, b: str) -> bool:
         """Withdraw feedback, so that the method decides again; False if there was none."""
-        sent = self._caller.send("DELETE", "/v1/feedback", params={"a": a, "b": b}, missing=True)
-        return sent.status_code == 204
+        params = {"a": a, "b": b}
+        response = self._caller.send("DELETE", "/v1/feedback", params=params, missing=True)
+        return response.status_code == 204
 
     def feedback(self) -> list[Feedback]:
         """All feedback, oldest first."""
@@ -223,11 +205,23 @@ class Client:
         return self._caller.send("GET", "/v1/feedback/pairs.csv").text
 
     def _send_page(self, page: RawPage, *, dry_run: bool) -> Answer:
+        return answer_from(self._send_lines(page_line(page), "application/json", dry_run).json())
+
+    def _send_lines(self, lines: bytes, kind: str, dry_run: bool) -> httpx.Response:
         params = {"dry_run": dry_run}
-        sent = self._caller.send(
-            "POST", "/v1/pages", params=params, content=page_line(page), kind="application/json"
-        )
-        return answer_from(sent.json())
+        return self._caller.send("POST", "/v1/pages", params=params, content=lines, kind=kind)
+
+    def _parts(
+        self, path: str, params: Mapping[str, Any], *, missing: bool = False
+    ) -> Iterator[Any]:
+        """The answers about a long list, part by part; with `missing`, none for a 404."""
+        skip: int | None = 0
+        while skip is not None:
+            part = self._caller.json("GET", path, params={**params, "skip": skip}, missing=missing)
+            if part is None:
+                return
+            yield part
+            skip = part["next"]
 
 
 def _page_path(id_: str) -> str:
@@ -273,9 +267,11 @@ class Caller:
     ) -> Any:
         """The JSON of a response; with `missing`, None for a 404."""
         content = None if body is None else json.dumps(body).encode()
-        kind = "application/json" if body is not None else ""
-        sent = self.send(method, path, params=params, content=content, kind=kind, missing=missing)
-        return None if sent.status_code == 404 else sent.json()
+        kind = "" if body is None else "application/json"
+        response = self.send(
+            method, path, params=params, content=content, kind=kind, missing=missing
+        )
+        return None if response.status_code == 404 else response.json()
 
     def send(
         self,

@@ -1,10 +1,10 @@
 """What every request passes before a route sees it, from the outside in.
 
-`Frame` numbers the request, adds safe headers to the answer, writes the log line and answers
-failures. `Guards` refuses names and origins that are not ours: a web page of somebody else must not
-reach the service through a reader's browser. `Bounds` limits how many requests are under way, how
-large their bodies are and how long they take. Bodies are counted while they arrive, chunked or not,
-and while they are decompressed, so nothing that is too large is ever held.
+`Frame` gives the request an id, adds safe headers to the answer, writes the log line and answers
+failures. `Guards` refuses unknown host names and origins: a web page of another site must not reach
+the service through a reader's browser. `Bounds` limits how many requests are under way, how large
+their bodies are and how long they take. Bodies are counted while they arrive, chunked or not, and
+while they are decompressed, so nothing that is too large is ever held.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ STRANGER_BYTES, STRANGER_SECONDS = 20_000, 10.0  # for the body of a request wit
 
 
 class Frame:
-    """Numbers, logs and counts requests, adds safe headers, and answers failures."""
+    """Identifies, logs and counts requests, adds safe headers, and answers failures."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -92,17 +92,17 @@ class Frame:
     async def _answer(self, scope: Scope, exchange: Exchange) -> None:
         try:
             await self.app(scope, exchange.receive, exchange.send)
-        except HTTPException as problem:
+            return
+        except HTTPException as error:
+            problem = error
             self._metrics.refused.labels(getattr(problem, "code", "other")).inc()
-            response = problem_response(problem, exchange.id)
-            await response(scope, exchange.receive, exchange.send)
         except Exception:
             LOG.exception("failed", extra={"fields": {"request": exchange.id}})
             if exchange.status:
                 raise
-            failed = Problem(500, "failed", "the service failed; see its log")
-            response = problem_response(failed, exchange.id)
-            await response(scope, exchange.receive, exchange.send)
+            problem = Problem(500, "failed", "the service failed; see its log")
+        response = problem_response(problem, exchange.id)
+        await response(scope, exchange.receive, exchange.send)
 
     def _record(self, scope: Scope, exchange: Exchange) -> None:
         route = getattr(scope.get("route"), "path", "other")
@@ -128,14 +128,14 @@ class Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        sent = headers.get("x-request-id", "")
-        self.id = sent if REQUEST_ID.fullmatch(sent) else f"{getrandbits(128):032x}"
+        client_id = headers.get("x-request-id", "")
+        self.id = client_id if REQUEST_ID.fullmatch(client_id) else f"{getrandbits(128):032x}"
         scope["request_id"] = self.id
         self.started = time.perf_counter()
         self.status = self.bytes_in = self.bytes_out = 0
         self._receive, self._send = receive, send
-        sends = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-        self._expects_more = sends and "expect" not in headers
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        self._expects_more = has_body and "expect" not in headers
 
     async def receive(self) -> Message:
         """The server's message, counted."""
@@ -151,8 +151,8 @@ class Exchange:
             await self._drain()
             self.status = message["status"]
             headers = message.setdefault("headers", [])
-            own = {name for name, _ in headers}
-            headers += [each for each in SAFE if each[0] not in own]
+            names = {name for name, _ in headers}
+            headers += [each for each in SAFE if each[0] not in names]
             headers.append((b"x-request-id", self.id.encode()))
         self.bytes_out += len(message.get("body", b""))
         await self._send(message)
@@ -200,16 +200,13 @@ class Guards:
 
 def _check_origin(headers: Headers) -> None:
     """Browsers send the origin of a request; programs do not."""
-    site = headers.get("sec-fetch-site", "none")
     origin = headers.get("origin")
-    foreign = site not in ("none", "same-origin")
     try:
         netloc = urlsplit(origin or "").netloc.lower()
     except ValueError:
         raise Problem(400, "bad-origin", "the Origin header is not a URL") from None
-    if origin is not None and netloc != headers.get("host", "").lower():
-        foreign = True
-    if foreign:
+    is_foreign = origin is not None and netloc != headers.get("host", "").lower()
+    if is_foreign or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         raise Problem(403, "cross-site", "pages of other sites may not change anything here")
 
 
@@ -383,9 +380,9 @@ class ZstdFrames:
 class PackedBody:
     """A compressed body of one or more members."""
 
-    def __init__(self, members: GzipMembers | ZstdFrames) -> None:
-        self._inflater = members
-        self._begun = False
+    def __init__(self, inflater: GzipMembers | ZstdFrames) -> None:
+        self._inflater = inflater
+        self._in_member = False
         self._members = self._size = 0
 
     async def take(self, pieces: Iterator[bytes]) -> bytes | None:
@@ -397,12 +394,11 @@ class PackedBody:
         name, rest = self._inflater.name, memoryview(data)
         try:
             while rest:
-                self._begun = True
                 piece, left, ended = self._inflater.step(rest)
+                self._in_member = not ended
                 rest = memoryview(left)
                 self._size += len(piece)
                 if ended:
-                    self._begun = False
                     self._members += 1
                     if self._members > FREE_MEMBERS + self._size // MEMBER_BYTES:
                         # Each costs as much as a kilobyte of content, even an empty one.
@@ -411,7 +407,7 @@ class PackedBody:
                     yield piece
         except self._inflater.error:
             raise Problem(400, "bad-encoding", f"the body is not {name}") from None
-        if not more and self._begun:
+        if not more and self._in_member:
             raise Problem(400, "bad-encoding", f"the {name} body ends too early")
 
 

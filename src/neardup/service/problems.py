@@ -1,4 +1,4 @@
-"""Everything that goes wrong, reported as RFC 9457 describes: `application/problem+json`."""
+"""Errors as `application/problem+json`, the format of RFC 9457."""
 
 from __future__ import annotations
 
@@ -49,16 +49,6 @@ def not_found(detail: str) -> Problem:
 
 
 def problem_response(problem: HTTPException, request_id: str) -> Response:
-    headers = dict(problem.headers or {})
-    return Response(
-        problem_body(problem, request_id),
-        status_code=problem.status_code,
-        media_type=MEDIA_TYPE,
-        headers=headers,
-    )
-
-
-def problem_body(problem: HTTPException, request_id: str) -> bytes:
     title = HTTPStatus(problem.status_code).phrase
     details: dict[str, Any] = {
         "type": "about:blank",
@@ -68,24 +58,24 @@ def problem_body(problem: HTTPException, request_id: str) -> bytes:
         "code": getattr(problem, "code", title.lower().replace(" ", "-")),
         "request": request_id,
     }
-    return json.dumps(details).encode()
+    return Response(
+        json.dumps(details),
+        status_code=problem.status_code,
+        media_type=MEDIA_TYPE,
+        headers=dict(problem.headers or {}),
+    )
 
 
-def invalid(error: RequestValidationError) -> Problem:
-    """The first error in the parameters or the body, without repeating what was sent."""
+def invalid(error: RequestValidationError | ValidationError, *place: str) -> Problem:
+    """The first error in the parameters or the body, without repeating what was sent.
+
+    `place` is where the input is in the request, unless the error says so.
+    """
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "json_invalid":
         return Problem(400, "bad-json", "the body is not JSON")
-    return Problem(422, "invalid", f"{place}: {first['msg']}")
-
-
-def invalid_input(place: str, error: ValidationError) -> Problem:
-    """As `invalid`, for what a route reads itself."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    if first["type"] == "json_invalid":
-        return Problem(400, "bad-json", "the body is not JSON")
-    return Problem(422, "invalid", f"{'.'.join([place, *map(str, first['loc'])])}: {first['msg']}")
+    location = ".".join(map(str, [*place, *first["loc"]]))
+    return Problem(422, "invalid", f"{location}: {first['msg']}")
 
 
 _DESCRIPTIONS = {

@@ -17,7 +17,7 @@ from neardup.pages import Limits
 from neardup.pages.fields import page_from_fields, parse_time, to_bytes
 from neardup.pages.jsonl import read_lines
 from neardup.pages.streams import Chunk, Chunks
-from neardup.service.problems import Problem, invalid_input
+from neardup.service.problems import Problem, invalid
 
 BODY = "(request)"  # the source of pages of a request; no id begins like this
 LONGEST_ID = 10_000
@@ -133,7 +133,7 @@ class State(BaseModel):
 
 
 class PageIdConvertor(Convertor[str]):
-    """The rest of a path, line ends too: Starlette's own `path` stops at them."""
+    """The rest of a path, including line ends, where Starlette's own `path` stops."""
 
     regex = r"[\s\S]*"
 
@@ -173,7 +173,8 @@ def page_from(page: PageIn, limits: Limits, name: str = "") -> RawPage:
     """The page of a request; `name` is the id of a page without one."""
     parsed = page_from_fields(page.model_dump(), Source(BODY), limits)
     if isinstance(parsed, Skip):
-        raise refused(parsed)
+        status = 413 if parsed.reason == "too-large" else 422
+        raise Problem(status, str(parsed.reason), parsed.detail or str(parsed.reason))
     if not page.id and not page.url:
         if not name:
             raise Problem(422, "no-id", "a page needs an id or a url")
@@ -181,13 +182,16 @@ def page_from(page: PageIn, limits: Limits, name: str = "") -> RawPage:
     return parsed
 
 
-def refused(skip: Skip) -> Problem:
-    status = 413 if skip.reason == "too-large" else 422
-    return Problem(status, str(skip.reason), skip.detail or str(skip.reason))
+def check_size(body: bytes, limits: Limits, page: str = "the content") -> None:
+    """Refuse a raw page without content or with too much of it."""
+    if not body:
+        raise Problem(422, "empty", f"{page} is empty")
+    if len(body) > limits.page_bytes:
+        raise Problem(413, "too-large", f"at most {limits.page_bytes:,} bytes per page")
 
 
 def pages_from_lines(body: bytes, limits: Limits, most: int) -> list[RawPage | Skipped]:
-    """The pages of an NDJSON body, and why a line is not a page; no more than `most` and one."""
+    """The pages of an NDJSON body, or why a line is not a page; at most `most` + 1 of them."""
     chunks = Chunks(iter([Chunk(body, opens=True)] if body else []))
     return [_with_id(record) for record in islice(read_lines(BODY, chunks, limits), most + 1)]
 
@@ -195,8 +199,8 @@ def pages_from_lines(body: bytes, limits: Limits, most: int) -> list[RawPage | S
 def _with_id(record: RawPage | Skip) -> RawPage | Skipped:
     line = record.source.record + 1
     if isinstance(record, Skip):
-        own = "" if record.id.startswith(BODY) else record.id
-        return Skipped(line=line, id=own, skipped=str(record.reason), detail=record.detail)
+        id_ = "" if record.id.startswith(BODY) else record.id
+        return Skipped(line=line, id=id_, skipped=str(record.reason), detail=record.detail)
     if record.again:
         return Skipped(line=line, id="", skipped="no-id", detail="a page needs an id or a url")
     if len(record.id) > LONGEST_ID:
@@ -208,8 +212,8 @@ def _with_id(record: RawPage | Skip) -> RawPage | Skipped:
 def validated(model: type[Record], body: bytes) -> Record:
     """A body as a record, or the problem with it.
 
-    A parser holds the interpreter until it has read everything, in whatever thread it runs: texts
-    are read in no time, values in numbers are not.
+    Bodies of very many values are refused: a parser holds the interpreter lock until it has read
+    all of them, in whatever thread it runs. Long texts cost it little.
     """
     if len(body) > MOST_VALUES and count_values(np.frombuffer(body, np.uint8)) > MOST_VALUES:
         detail = f"the body has more than {MOST_VALUES:,} values"
@@ -217,7 +221,7 @@ def validated(model: type[Record], body: bytes) -> Record:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise invalid_input("body", error) from None
+        raise invalid(error, "body") from None
 
 
 def body_of(schema: dict[str, Any]) -> dict[str, Any]:

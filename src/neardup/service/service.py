@@ -1,4 +1,4 @@
-"""What all routes share: the running service, the rights of callers, and the threads that work.
+"""What all routes share: the running service, the access rights of callers, and its threads.
 
 Nothing may hold up the event loop, so a few threads read and one thread writes (`index.writer`).
 """
@@ -91,17 +91,15 @@ READER, WRITER = needs(Access.READ), needs(Access.WRITE)
 
 
 async def only_known_parameters(request: Request) -> None:
-    """Refuse a query with a parameter that the route does not have: a typing error, mostly."""
+    """Refuse a query with a parameter that the route does not have: mostly a typing error."""
     if not request.url.query:
         return
-    known = _parameters(request.scope["route"].dependant)
+    names = _parameters(request.scope["route"].dependant)
     for name in request.query_params:
-        if name not in known:
-            listed = ", ".join(known) if known else "none"
-            hint = did_you_mean(name, known)
-            raise Problem(
-                422, "unknown-parameter", f"unknown parameter {name!r}; there are: {listed}{hint}"
-            )
+        if name not in names:
+            hint = did_you_mean(name, names)
+            detail = f"unknown parameter {name!r}; there are: {', '.join(names) or 'none'}{hint}"
+            raise Problem(422, "unknown-parameter", detail)
 
 
 def _parameters(dependant: Dependant) -> list[str]:
@@ -124,7 +122,7 @@ def for_writers(*problems: int) -> dict[str, Any]:
 
 
 async def read_json(request: Request, read: Callable[[bytes], Result]) -> Result:
-    """What `read` makes of the body of a request; that of a large one in a thread."""
+    """The body of a request as `read` parses it; a large one is parsed in a thread."""
     if media_type(request)[0] not in ("application/json", ""):
         raise Problem(415, "unknown-type", "send application/json")
     body = await request.body()
@@ -197,12 +195,11 @@ class Workers:
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
         except TimeoutError:
-            raise busy(
-                "too-slow", f"no answer within {self._seconds:g} seconds; {outcome}", 5
-            ) from None
+            detail = f"no answer within {self._seconds:g} seconds; {outcome}"
+            raise busy("too-slow", detail, 5) from None
 
     def close(self) -> bool:
-        """Finish what is to be written, and what is read if that ends soon; whether it did."""
+        """Finish all writing, and reading that ends soon; returns whether all of it did."""
         self._writer.close()
         pools = self._readers, self._comparers, self._parsers
         for pool in pools:

@@ -31,9 +31,6 @@ class Access(IntEnum):
     WRITE = 2
 
 
-_ACCESS = {"read": Access.READ, "write": Access.WRITE}
-
-
 @dataclass(frozen=True)
 class Tokens:
     """All tokens with what each allows. Without tokens everybody may do everything."""
@@ -68,19 +65,16 @@ class Tokens:
 
     def _greatest(self, shown: str, expected: Callable[[str], str]) -> Access:
         """The highest access; all tokens are compared, so that timing reveals nothing."""
-        greatest = Access.NONE
-        for token, access in self.known:
-            fits = _equal(shown, expected(token))
-            greatest = max(greatest, access if fits else Access.NONE)
-        return greatest
-
-
-def _equal(shown: str, expected: str) -> bool:
-    """In constant time, also for texts of different lengths."""
-    return hmac.compare_digest(_digest(shown), _digest(expected))
+        matching = [
+            access
+            for token, access in self.known
+            if hmac.compare_digest(_digest(shown), _digest(expected(token)))
+        ]
+        return max(matching, default=Access.NONE)
 
 
 def _digest(text: str) -> bytes:
+    """The same length for all texts: comparing them then takes the same time."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -90,12 +84,14 @@ def _signed(token: str, message: str) -> str:
 
 def read_tokens(file: str | Path, environment: Mapping[str, str]) -> Tokens:
     """The tokens of a file (none if its name is empty) and of the environment."""
-    tokens = []
-    for kind, variable in VARIABLES.items():
-        tokens += [(kind, token, variable) for token in environment.get(variable, "").split()]
+    tokens = [
+        (kind, token, variable)
+        for kind, variable in VARIABLES.items()
+        for token in environment.get(variable, "").split()
+    ]
     if file:
         tokens += _lines(Path(file))
-    return Tokens(tuple(_checked(tokens)))
+    return Tokens(tuple(_checked(*each) for each in tokens))
 
 
 def _lines(file: Path) -> Iterable[tuple[str, str, str]]:
@@ -107,16 +103,15 @@ def _lines(file: Path) -> Iterable[tuple[str, str, str]]:
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) != 2 or words[0] not in _ACCESS:
+        if len(words) != 2 or words[0] not in VARIABLES:
             raise UsageError(f"{file}, line {number}: write 'read TOKEN' or 'write TOKEN'")
         yield words[0], words[1], f"{file}, line {number}"
 
 
-def _checked(tokens: Iterable[tuple[str, str, str]]) -> Iterable[tuple[str, Access]]:
-    for kind, token, place in tokens:
-        if len(token) < SHORTEST or not token.isascii():
-            raise UsageError(
-                f"{place}: a token needs at least {SHORTEST} ASCII characters; create one with: "
-                "openssl rand -hex 32"
-            )
-        yield token, _ACCESS[kind]
+def _checked(kind: str, token: str, place: str) -> tuple[str, Access]:
+    if len(token) < SHORTEST or not token.isascii():
+        raise UsageError(
+            f"{place}: a token needs at least {SHORTEST} ASCII characters; create one with: "
+            "openssl rand -hex 32"
+        )
+    return token, Access[kind.upper()]

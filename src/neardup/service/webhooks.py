@@ -17,8 +17,8 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -47,8 +47,8 @@ def verify(
     secret: str, headers: Mapping[str, str], body: bytes, *, tolerance: float = 300.0
 ) -> bool:
     """Whether a delivery is genuine, and at most `tolerance` seconds old: for receivers."""
-    named = {name.lower(): value for name, value in headers.items()}
-    timestamp, signature = (named.get(name.lower(), "") for name in (TIMESTAMP, SIGNATURE))
+    values = {name.lower(): value for name, value in headers.items()}
+    timestamp, signature = (values.get(name.lower(), "") for name in (TIMESTAMP, SIGNATURE))
     if not hmac.compare_digest(sign(secret, timestamp, body).encode(), signature.encode()):
         return False
     return timestamp.isdecimal() and abs(time.time() - int(timestamp)) <= tolerance
@@ -72,7 +72,7 @@ def check_hooks(urls: tuple[str, ...], environment: Mapping[str, str]) -> None:
 
 
 class Pauses(NamedTuple):
-    """Seconds between turns: `poll` without a failure, then from `first` up to `longest`."""
+    """Seconds between turns: `poll` normally; after failures `first`, doubled up to `longest`."""
 
     poll: float = 1.0
     first: float = 1.0
@@ -96,13 +96,15 @@ class Webhooks:
     ) -> None:
         self._end = threading.Event()
         owner = os.urandom(8).hex()
-        self._hooks = [Hook(index, url, kinds, secret, owner, metrics, pauses) for url in urls]
+        hooks = [Hook(index, url, kinds, secret, owner, metrics, pauses) for url in urls]
+        # Daemons: a receiver that hangs must not keep the process.
         self._threads = [
-            threading.Thread(target=each.run, args=(self._end,), name="neardup-webhook")
-            for each in self._hooks
+            threading.Thread(
+                target=hook.run, args=(self._end,), name="neardup-webhook", daemon=True
+            )
+            for hook in hooks
         ]
         for thread in self._threads:
-            thread.daemon = True  # a receiver that hangs must not keep the process
             thread.start()
 
     def close(self) -> None:
@@ -112,29 +114,24 @@ class Webhooks:
             thread.join(2.0)
 
 
+@dataclass
 class Hook:
     """Delivers the feed to one URL."""
 
-    def __init__(
-        self,
-        index: Index,
-        url: str,
-        kinds: tuple[str, ...],
-        secret: str,
-        owner: str,
-        metrics: Metrics,
-        pauses: Pauses,
-    ) -> None:
-        self._index = index
-        self._url = url
-        self._kinds = kinds
-        self._secret = secret
-        self._owner = owner
-        self._metrics = metrics
-        self._pauses = pauses
-        self._name = hashlib.sha256(url.encode()).hexdigest()[:16]
-        self._failures = 0
-        self._leased_until = 0.0
+    index: Index
+    url: str
+    kinds: tuple[str, ...]
+    secret: str
+    owner: str  # of the lease: the process
+    metrics: Metrics
+    pauses: Pauses
+    failures: int = 0  # in a row
+    leased_until: float = 0.0
+
+    @cached_property
+    def name(self) -> str:
+        """The URL as settings and logs have it: without what it may give away."""
+        return hashlib.sha256(self.url.encode()).hexdigest()[:16]
 
     def run(self, end: threading.Event) -> None:
         """Deliver until the end."""
@@ -149,30 +146,30 @@ class Hook:
             if not self._holds_lease():
                 return LEASE / 3
             since = self._position()
-            feed = self._index.changes(since, kinds=self._kinds, most=AT_ONCE)
+            feed = self.index.changes(since, kinds=self.kinds, most=AT_ONCE)
             if feed.changes and not self._deliver(http, feed.changes):
                 return self._pause()
             if feed.next > since:
-                self._index.store.write(
-                    lambda session: session.keep_setting(f"webhook {self._name}", str(feed.next))
+                self.index.store.write(
+                    lambda session: session.keep_setting(f"webhook {self.name}", str(feed.next))
                 )
         except StoreError as error:
             LOG.error("webhook", extra={"fields": {"problem": str(error)}})
             return self._pause()
-        self._failures = 0
-        return 0.0 if feed.more else self._pauses.poll
+        self.failures = 0
+        return 0.0 if feed.more else self.pauses.poll
 
     def _holds_lease(self) -> bool:
         """Of all workers on the store, one delivers to a URL; it renews its lease in time."""
-        if time.monotonic() < self._leased_until - LEASE / 2:
+        if time.monotonic() < self.leased_until - LEASE / 2:
             return True
-        held = self._index.store.write(partial(_take_lease, name=self._name, owner=self._owner))
-        self._leased_until = time.monotonic() + LEASE if held else 0.0
-        return held
+        is_ours = self.index.store.write(partial(_take_lease, name=self.name, owner=self.owner))
+        self.leased_until = time.monotonic() + LEASE if is_ours else 0.0
+        return is_ours
 
     def _position(self) -> int:
         """Where the next delivery starts; a new webhook starts with what happens from now on."""
-        return self._index.store.write(partial(_position, name=self._name))
+        return self.index.store.write(partial(_position, name=self.name))
 
     def _deliver(self, http: httpx.Client, changes: list[Change]) -> bool:
         body = json.dumps({"changes": [change_fields(each) for each in changes]}).encode()
@@ -180,23 +177,23 @@ class Hook:
         headers = {
             "Content-Type": "application/json",
             TIMESTAMP: timestamp,
-            SIGNATURE: sign(self._secret, timestamp, body),
+            SIGNATURE: sign(self.secret, timestamp, body),
         }
         try:
-            with http.stream("POST", self._url, content=body, headers=headers) as response:
+            with http.stream("POST", self.url, content=body, headers=headers) as response:
                 outcome = "delivered" if response.is_success else str(response.status_code)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             outcome = type(error).__name__
         delivered = outcome == "delivered"
-        self._metrics.webhooks.labels("delivered" if delivered else "failed").inc()
+        self.metrics.webhooks.labels("delivered" if delivered else "failed").inc()
         if not delivered:
-            fields = {"webhook": self._name, "problem": outcome, "failures": self._failures + 1}
+            fields = {"webhook": self.name, "problem": outcome, "failures": self.failures + 1}
             LOG.warning("webhook", extra={"fields": fields})
         return delivered
 
     def _pause(self) -> float:
-        pause: float = min(self._pauses.first * 2**self._failures, self._pauses.longest)
-        self._failures = min(self._failures + 1, 30)
+        pause: float = min(self.pauses.first * 2**self.failures, self.pauses.longest)
+        self.failures = min(self.failures + 1, 30)
         return pause * random.uniform(0.75, 1.25)
 
 

@@ -44,8 +44,7 @@ async def healthy() -> State:
 async def ready(service: Running) -> State:
     """Whether the store answers."""
     try:
-        look = asyncio.to_thread(service.index.page, "")
-        await asyncio.wait_for(look, READY_SECONDS)
+        await asyncio.wait_for(asyncio.to_thread(service.index.page, ""), READY_SECONDS)
     except (TimeoutError, StoreError):
         raise busy("store", "the store does not answer", 5) from None
     return State(status="ready")
@@ -60,7 +59,7 @@ async def metrics(service: Running) -> Response:
 
 def api_routes() -> APIRouter:
     """All routes of the API."""
-    every = APIRouter()
-    for each in (pages.router, comparison.router, clusters.router, router):
-        every.include_router(each)
-    return every
+    whole = APIRouter()
+    for part in (pages.router, comparison.router, clusters.router, router):
+        whole.include_router(part)
+    return whole

@@ -56,9 +56,9 @@ async def compare_pages(request: Request) -> Compared:
     A page named only by its id must be in the index.
     """
     service = service_of(request)
-    sent, a, b = await read_json(request, partial(_read, limits=service.settings.limits))
+    query, a, b = await read_json(request, partial(_read, limits=service.settings.limits))
     comparison = await service.workers.compare(
-        compare, service.index, a, b, sent.method, preset=sent.preset, options=sent.options
+        compare, service.index, a, b, query.method, preset=query.preset, options=query.options
     )
     verdicts = [
         VerdictOut(method=name, **asdict(verdict)) for name, verdict in comparison.verdicts.items()
@@ -67,8 +67,8 @@ async def compare_pages(request: Request) -> Compared:
 
 
 def _read(body: bytes, limits: Limits) -> tuple[CompareIn, Side, Side]:
-    sent = validated(CompareIn, body)
-    return sent, _side(sent.a, "a", limits), _side(sent.b, "b", limits)
+    query = validated(CompareIn, body)
+    return query, _side(query.a, "a", limits), _side(query.b, "b", limits)
 
 
 def _side(page: PageIn, name: str, limits: Limits) -> Side:
@@ -79,7 +79,7 @@ def _side(page: PageIn, name: str, limits: Limits) -> Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Verdicts on two pages; the tuples hold one entry per page."""
+    """Verdicts on two pages."""
 
     verdicts: dict[str, Verdict]  # by method
     feedback: Feedback | None  # a person's decision, which overrides them
@@ -101,24 +101,21 @@ def compare(
     because it knows their sites. The other methods see only the two pages.
     """
     chosen = _methods(method, preset, options)
-    feedback = word_on(index.store, a, b) if isinstance(a, str) and isinstance(b, str) else None
-    named = [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
-    batch = take_in(named).pages
+    contents = [replace(_content(index, side), id=name) for side, name in ((a, "a"), (b, "b"))]
+    batch = take_in(contents).pages
     verdicts = {each.name: judge_parsed(each, batch) for each in chosen}
-    own = index.method.name
-    if own in verdicts and isinstance(a, str) and isinstance(b, str) and not options:
-        verdicts[own] = index.explain(a, b)
-    return Comparison(verdicts, feedback, _page_texts(index, a, b, batch))
-
-
-def _page_texts(index: Index, a: Side, b: Side, pages: pa.RecordBatch) -> tuple[PageText, PageText]:
-    """Of stored pages with what is known of their sites; otherwise as if there were no others."""
+    feedback = texts = None
     if isinstance(a, str) and isinstance(b, str):
-        stored = stored_texts(index, a, b)
-        if stored is not None:
-            return stored
-    weighed = texts_with_weights(index.method, pages, survey_batch(index.method, pages))
-    return PageText.of(*weighed[0]), PageText.of(*weighed[1])
+        feedback, texts = word_on(index.store, a, b), stored_texts(index, a, b)
+        if index.method.name in verdicts and not options:
+            verdicts[index.method.name] = index.explain(a, b)
+    return Comparison(verdicts, feedback, texts or _texts_alone(index.method, batch))
+
+
+def _texts_alone(method: Method, pages: pa.RecordBatch) -> tuple[PageText, PageText]:
+    """The texts of two pages as the method sees them if it knows no others of their sites."""
+    a, b = texts_with_weights(method, pages, survey_batch(method, pages))
+    return PageText.of(*a), PageText.of(*b)
 
 
 def stored_texts(index: Index, a: str, b: str) -> tuple[PageText, PageText] | None:

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from neardup.index import Answer, Index
 from neardup.model import RawPage, Source
+from neardup.pages import Limits
 from neardup.pages.fields import parse_time
 from neardup.pages.limits import URL_LENGTH
-from neardup.service.problems import Problem, invalid_input, not_found, problem_responses
+from neardup.service.problems import Problem, invalid, not_found, problem_responses
 from neardup.service.records import (
     BODY,
     LONGEST_ID,
@@ -20,6 +21,7 @@ from neardup.service.records import (
     PageOut,
     Skipped,
     answer_line,
+    check_size,
     or_skipped,
     page_from,
     pages_from_lines,
@@ -109,7 +111,7 @@ async def add(request: Request) -> Response:
         lines = await service.workers.parse(pages_from_lines, body, limits, most)
         return await _answer_lines(service, lines, query.dry_run)
     if kind in ("text/html", "text/plain"):
-        page = _raw_page(service, body, kind == "text/html", charset, query)
+        page = _raw_page(body, kind == "text/html", charset, query, limits)
     elif kind in ("application/json", ""):
         page = await read_json(request, lambda body: page_from(validated(PageIn, body), limits))
     else:
@@ -122,26 +124,19 @@ async def add(request: Request) -> Response:
 
 
 def _query(request: Request) -> AddQuery:
-    """Crawlers send most requests here, without a query: FastAPI would take longer over it."""
+    """Crawlers send most requests here, without a query; FastAPI's own parsing is slower."""
     if not request.url.query:
         return NO_QUERY
     try:
         return AddQuery.model_validate(dict(request.query_params))
     except ValidationError as error:
-        raise invalid_input("query", error) from None
+        raise invalid(error, "query") from None
 
 
-def _raw_page(
-    service: Service, body: bytes, is_html: bool, charset: str, query: AddQuery
-) -> RawPage:
+def _raw_page(body: bytes, is_html: bool, charset: str, query: AddQuery, limits: Limits) -> RawPage:
     if not query.id and not query.url:
         raise Problem(422, "no-id", "a raw page needs ?url= or ?id=")
-    if not body:
-        raise Problem(422, "empty", "the content is empty")
-    if len(body) > service.settings.limits.page_bytes:
-        raise Problem(
-            413, "too-large", f"at most {service.settings.limits.page_bytes:,} bytes per page"
-        )
+    check_size(body, limits)
     return RawPage(
         query.id or query.url,
         body,

@@ -25,7 +25,7 @@ from neardup.report.templates import shortened, visible
 from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
 from neardup.service.api.comparison import ALL, Comparison, Side, compare, stored_texts
 from neardup.service.problems import Problem, not_found
-from neardup.service.records import BODY, LONGEST_ID, plain_id
+from neardup.service.records import BODY, LONGEST_ID, check_size, plain_id
 from neardup.service.review.visits import (
     ReadingVisit,
     Visit,
@@ -162,24 +162,16 @@ async def compare_pages(visit: ReadingVisit) -> Response:
     """Every method's verdict on two pages; nothing is stored."""
     form = await visit.form()
     fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    result, error, status = None, "", 200
     try:
         sides = [await _side(visit, form, name) for name in ("a", "b")]
         result = await visit.service.workers.read(_compare, visit.service.index, *sides)
     except Problem as problem:
         if problem.status_code >= 500:
             raise
-        page = render(
-            visit,
-            "compare.html",
-            problem.status_code,
-            result=None,
-            fields=fields,
-            error=str(problem.detail),
-        )
-    else:
-        page = render(visit, "compare.html", result=result, fields=fields, error="")
+        error, status = str(problem.detail), problem.status_code
     await form.close()
-    return page
+    return render(visit, "compare.html", status, result=result, fields=fields, error=error)
 
 
 def _compare(index: Index, a: Side, b: Side) -> ComparisonView:
@@ -205,11 +197,7 @@ async def _side(visit: Visit, form: FormData, name: str) -> Side:
         return plain_id(id_.strip())
     else:
         raise Problem(422, "no-content", f"page {name.upper()} is missing")
-    if not body:
-        raise Problem(422, "empty", f"page {name.upper()} is empty")
-    most = visit.service.settings.limits.page_bytes
-    if len(body) > most:
-        raise Problem(413, "too-large", f"at most {most:,} bytes per page")
+    check_size(body, visit.service.settings.limits, f"page {name.upper()}")
     return RawPage(name, body, is_html, Source(BODY), address if host(address) else "")
 
 

@@ -1,8 +1,8 @@
-"""A visit to a review page: its language, its rights, the secret of its forms, how it is rendered.
+"""A visit to a review page: its language, access rights and form token, and how it is rendered.
 
 The pages are in English and Chinese (`report.languages`). The templates escape every value and make
 hidden characters of pages visible. Style and script are one file each, named by a hash of their
-content, so that browsers may cache them for good.
+content, so that browsers may cache them forever.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
@@ -34,14 +34,10 @@ MOST_FIELDS = 20
 
 def language_of(chosen: str | None, accepted: str) -> Language:
     """The chosen language, or the browser's first choice among those available."""
-    for name in NAMES:
-        if chosen == name:
-            return name
-    for wanted in _by_weight(accepted):
-        if wanted.startswith("zh"):
-            return "zh"
-        if wanted.startswith("en"):
-            return "en"
+    for tag in [chosen if chosen in NAMES else "", *_by_weight(accepted)]:
+        for name in NAMES:
+            if tag.startswith(name):
+                return name
     return "en"
 
 
@@ -100,21 +96,16 @@ class Visit:
         limit = self.service.settings.limits.page_bytes
         form = await self.request.form(max_files=2, max_fields=MOST_FIELDS, max_part_size=limit)
         token = form.get("form_token")
-        known = FORM in self.request.cookies
-        if not (known and isinstance(token, str) and token.isascii()):
-            raise _stale()
-        if not hmac.compare_digest(token, self.form_token):
-            raise _stale()
+        is_ours = (
+            FORM in self.request.cookies
+            and isinstance(token, str)
+            and token.isascii()  # `compare_digest` takes no other text
+            and hmac.compare_digest(token, self.form_token)
+        )
+        if not is_ours:
+            detail = "the form has expired: reload the page and try again"
+            raise Problem(403, "stale-form", detail)
         return form
-
-    def keep_secret(self, response: Response) -> None:
-        """Set the secret in a browser that has none."""
-        if FORM not in self.request.cookies:
-            set_cookie(self.request, response, FORM, self.secret)
-
-
-def _stale() -> Problem:
-    return Problem(403, "stale-form", "the form has expired: reload the page and try again")
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
@@ -142,22 +133,19 @@ def visit_of(request: Request) -> Visit:
     )
 
 
-async def visit(request: Request) -> Visit:
-    """`visit_of` as a dependency."""
-    return visit_of(request)
+def _needs(access: Access) -> Callable[[Request], Awaitable[Visit]]:
+    """A dependency: the visit of a request, for visitors with this access."""
 
-
-def _needs(needed: Access) -> Callable[[Request], Awaitable[Visit]]:
     async def check(request: Request) -> Visit:
         visit = visit_of(request)
-        if visit.access < needed:
+        if visit.access < access:
             raise LoginNeededError(visit.here if request.method == "GET" else "/")
         return visit
 
     return check
 
 
-AnyVisit = Annotated[Visit, Depends(visit)]
+AnyVisit = Annotated[Visit, Depends(_needs(Access.NONE))]
 ReadingVisit = Annotated[Visit, Depends(_needs(Access.READ))]
 WritingVisit = Annotated[Visit, Depends(_needs(Access.WRITE))]
 
@@ -176,8 +164,7 @@ router = APIRouter()
 HERE = Path(__file__).parent / "static"
 
 
-@dataclass(frozen=True)
-class Asset:
+class Asset(NamedTuple):
     path: str
     media_type: str
     content: bytes
@@ -225,7 +212,8 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> HTM
     response = HTMLResponse(text, status)
     response.headers["Content-Language"] = visit.language
     response.headers["Vary"] = "Accept-Language, Cookie"
-    visit.keep_secret(response)
+    if FORM not in visit.request.cookies:
+        set_cookie(visit.request, response, FORM, visit.secret)
     return response
 
 
