@@ -100,21 +100,16 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
             threshold=self.threshold,
         )
         for document, row in zip(documents, result.to_arrow().to_pylist(), strict=True):
-            yield document, None if row["keep"] else self._reason(documents, row)
-
-    @staticmethod
-    def _reason(documents: list[Document], row: Mapping[str, Any]) -> dict[str, Any]:
-        original = documents[row["duplicate_of"]].id
-        return {
-            "duplicate_of": original,
-            "relation": row["relation"],
-            "similarity": row["similarity"],
-        }
+            if row["keep"]:
+                yield document, None
+            else:
+                original = documents[row["duplicate_of"]].id
+                yield document, _reason(original, row["relation"], row["similarity"])
 
     def _with_store(self, data: Iterable[Document]) -> Judged:
         make = html_page if self.html else text_page
         method = None if self.method == DEFAULT_METHOD else self.method
-        waiting: deque[Document] = deque()  # those that are being judged
+        waiting: deque[Document] = deque()  # for their answers
 
         def pages() -> Iterator[RawPage]:
             for document in data:
@@ -123,12 +118,12 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
 
         with Index.open(str(self.store), method, self.options) as index:
             for answer in index.stream(pages()):
-                reason = {
-                    "duplicate_of": answer.of,
-                    "relation": str(answer.relation),
-                    "similarity": answer.similarity,
-                }
+                reason = _reason(answer.of, str(answer.relation), answer.similarity)
                 yield waiting.popleft(), reason if answer.duplicate else None
 
     def _url(self, document: Document) -> str:
         return str(document.metadata.get(self.url_field) or "")
+
+
+def _reason(original: str | None, relation: str, similarity: float | None) -> dict[str, Any]:
+    return {"duplicate_of": original, "relation": relation, "similarity": similarity}

@@ -143,18 +143,18 @@ class Traps:
         """Record a page of a host. True if the host has just become a trap, for the first time."""
         if not self._pages:
             return False
-        last = self._hosts.get(host, 1) << 1 | nothing_new
+        pages = self._hosts.get(host, 1) << 1 | nothing_new
         full = 1 << self._pages
-        self._hosts[host] = last if last < 2 * full else full | last & (full - 1)
+        self._hosts[host] = pages if pages < 2 * full else full | pages & (full - 1)
         if host in self._reported or not self.holds(host):
             return False
         self._reported.add(host)
         return True
 
     def holds(self, host: str) -> bool:
-        last = self._hosts.get(host, 1)
-        full = 1 << self._pages
-        return self._pages > 0 and last >= full and self.copies(host) >= self._share * self._pages
+        """Whether the host is a trap now."""
+        is_full = self._pages > 0 and self._hosts.get(host, 1) >= 1 << self._pages
+        return is_full and self.copies(host) >= self._share * self._pages
 
     def copies(self, host: str) -> int:
         """The number of the host's latest pages that had nothing new."""
@@ -191,10 +191,7 @@ def _awaitable(future: Future[Any]) -> Awaitable[Any]:
     try:
         return asyncio.wrap_future(future, loop=asyncio.get_running_loop())
     except RuntimeError:
-        return _deferred(future)
-
-
-def _deferred(future: Future[Any]) -> Deferred[Any]:
+        pass
     from twisted.internet import reactor  # noqa: PLC0415 - importing it installs a reactor
 
     deferred: Deferred[Any] = Deferred()
@@ -212,7 +209,7 @@ def _deferred(future: Future[Any]) -> Deferred[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The answer to a page. A copy is a duplicate beyond the budget of its cluster."""
+    """The answer to a page; a copy is a duplicate beyond the budget of its cluster."""
 
     answer: Answer
     is_copy: bool
