@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+from itertools import groupby
+
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.arrays import list_array, pack_lists, ragged, string_columns, unpack_lists
+from neardup.arrays import (
+    list_array,
+    pack_lists,
+    places_in_runs,
+    ragged,
+    string_columns,
+    unpack_lists,
+)
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=5), min_size=1, max_size=8)
@@ -47,3 +57,9 @@ def test_lists_become_the_column_that_they_came_from(lists: list[list[int]]) -> 
     made = list_array(*ragged(column))
     made.validate(full=True)
     assert made.equals(column)
+
+
+@given(st.lists(st.integers(0, 2)))
+def test_places_in_runs_of_equal_values(values: list[int]) -> None:
+    expected = [place for _, run in groupby(values) for place, _ in enumerate(run)]
+    assert places_in_runs(np.array(values, np.int64)).tolist() == expected

@@ -152,6 +152,14 @@ def offsets_of(sizes: NDArray[Any]) -> Numbers:
     return offsets
 
 
+def places_in_runs(values: NDArray[Any]) -> Numbers:
+    """0, 1, 2 ... along each run of equal values."""
+    places = np.arange(values.size)
+    is_first = np.ones(values.size, np.bool_)
+    is_first[1:] = values[1:] != values[:-1]
+    return places - np.maximum.accumulate(np.where(is_first, places, 0))
+
+
 def fixed_lists(column: pa.FixedSizeListArray) -> NDArray[Any]:
     """Lists of one length as rows of a matrix."""
     flat: NDArray[Any] = column.flatten().to_numpy()

@@ -1,18 +1,18 @@
-"""What a method is: three steps over Arrow batches, what it declares, and the registry by name.
+"""What a method is: three steps over Arrow batches, and what it declares.
 
-1. `features(pages)`: what is remembered of a page: one row per page, in the order of the pages.
+1. `features(pages)`: what is remembered of each page, one row per page, in the order of the pages.
 2. `keys(features)`: 64-bit blocking keys; pages that share a key are candidates.
-3. `judge(rows, left, right)`: the verdict on pairs of pages, given by their row numbers.
+3. `judge(rows, left, right)`: the verdict on pairs of pages, by their row numbers.
 
-Everything else (reading, pairing, clustering, keeping, storing, distributing) is written once over
-these three. A method declares how its candidates are found (`candidate_source`), how its pairs join
-(`joins`, `joining`) and which text of a page it reads (`default_view`, see `text.views`). Three
-optional steps say what the three cannot:
+Everything else (reading, pairing, clustering, keeping, storing, distributing) is written once, in
+terms of these three. A method declares how its candidates are found (`candidate_source`), how its
+pairs join (`joins`, `joining`) and which text of a page it reads (`default_view`, see
+`text.views`). Three optional steps are for methods that need more:
 
 * `Surveys.survey`: counts over all pages that `features` needs, such as document frequencies.
 * `Searches.search`: an exact way of its own to find candidates.
-* `Assigns.assign`: a decision against a growing state, page by page in the order of (time, id). It
-  takes the place of keys and candidates.
+* `Assigns.assign`: a decision against a growing state, page by page in the order of (time, id),
+  instead of keys and candidates.
 
 A method holds its options and its view and nothing else: the same pages give the same verdicts in
 any batch size, order or engine. docs/methods/writing-a-method.md writes one in thirty lines.
@@ -36,14 +36,14 @@ from neardup.arrays import FeatureRows, booleans, list_array, one_batch
 from neardup.errors import UsageError
 from neardup.methods import identical
 from neardup.model import Relation
-from neardup.schemas import KEYS, PAGES, PAIRS, VERDICTS
+from neardup.schemas import ASSIGNED, KEYS, PAGES, PAIRS, VERDICTS
 from neardup.text.sites import BlockCounts, SiteCounts, Survey
 from neardup.text.views import VIEW_COLUMNS, View, view_lines, view_pages
 
 Numbers = NDArray[np.int64]
 PairFinder = Callable[[int, int], tuple[Numbers, Numbers]]
 
-PAIRS_AT_ONCE = 4_000_000  # that a method which compares all pairs looks at in one go
+PAIRS_AT_ONCE = 4_000_000  # compared in one go by a method that compares all pairs
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class SharedKeys:
 
     `decisive`: sharing a key is the verdict, so a group of n pages needs n - 1 pairs only.
     `max_single_key_pairs`: where near pages share many keys, pairs that share only one are mostly
-    chance, and their number grows with the square of the pages. A page stays in so many of them, on
-    either side; None keeps all.
+    chance, and their number grows with the square of the pages. This many of them are kept for a
+    page, on either side; None keeps all.
     """
 
     decisive: bool = False
@@ -119,7 +119,7 @@ class Method(ABC):
 
     @property
     def joining(self) -> Joining:
-        """How its pairs become clusters: what its option of that name says, where it has one."""
+        """How its pairs become clusters: as its option `joining` says, if it has one."""
         return Joining(getattr(self.options, "joining", Joining.COMPONENTS))
 
     @property
@@ -180,13 +180,13 @@ class Method(ABC):
         """
 
     def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
-        """Which pages the method takes for shells, whose own text did not arrive; beside those that
-        `identical.shells` tells."""
+        """Which pages are shells, whose own text did not arrive, besides those that
+        `identical.shells` recognises."""
         return np.zeros(features.num_rows, np.bool_)
 
     def same_host_group(self, features: pa.RecordBatch) -> NDArray[np.uint64]:
-        """A number for pages that are made alike, by one host. With `Joining.CENTRES`, two pages of
-        one number share a cluster only if they are close to each other. 0: alike with none."""
+        """A number that pages from one template of a host share; 0 for other pages. With
+        `Joining.CENTRES`, two such pages share a cluster only if they are close to each other."""
         return np.zeros(features.num_rows, np.uint64)
 
     def decidable_rows(self, features: pa.RecordBatch | pa.Table) -> Numbers:
@@ -253,9 +253,9 @@ class Method(ABC):
     @final
     def with_rebuilt(self, stored: pa.RecordBatch, pages: pa.RecordBatch) -> pa.RecordBatch:
         """What `describe` gave, from what a store keeps of it and the pages."""
-        made = dict(zip(self.rebuilt_columns, self.rebuild(pages, stored), strict=True))
+        rebuilt = dict(zip(self.rebuilt_columns, self.rebuild(pages, stored), strict=True))
         names = self.row_schema.names
-        columns = [made[name] if name in made else stored[name] for name in names]
+        columns = [rebuilt[name] if name in rebuilt else stored[name] for name in names]
         return pa.record_batch(columns, schema=self.row_schema)
 
     @final
@@ -270,8 +270,8 @@ class Method(ABC):
     def relate(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
     ) -> pa.RecordBatch:
-        """The verdict on each pair of described pages: of the rule if they are identical, otherwise
-        of `judge`."""
+        """The verdict on each pair of described pages: by the rule if they are identical, otherwise
+        by `judge`."""
         kinds = identical.identical_in(rows, left, right)
         if not kinds.any():
             return self.judge(rows, left, right, evidence=evidence)
@@ -368,6 +368,24 @@ def verdicts(
         ],
         schema=VERDICTS,
     )
+
+
+# The relation, similarity and evidence; an assignment begins with the earlier page, if any.
+PairVerdict = tuple[Relation, float | None, Mapping[str, object]]
+Assignment = tuple[str | None, Relation, float | None, Mapping[str, object]]
+
+
+def verdict_batch(pairs: Iterable[PairVerdict]) -> pa.RecordBatch:
+    """A batch of verdicts from one row per pair."""
+    columns = list(zip(*pairs, strict=True)) or [(), (), ()]
+    return verdicts(*columns)
+
+
+def assigned_batch(pages: Iterable[Assignment]) -> pa.RecordBatch:
+    """What `Assigns.assign` returns, from one row per page."""
+    matches, *columns = list(zip(*pages, strict=True)) or [(), (), (), ()]
+    joined = pa.array(matches, pa.string())
+    return pa.record_batch([joined, *verdicts(*columns).columns], schema=ASSIGNED)
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

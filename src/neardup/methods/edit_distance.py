@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from neardup.arrays import FeatureRows, Floats, Mask, booleans, string_buffers
+from neardup.arrays import FeatureRows, Floats, Mask, booleans, places_in_runs, string_buffers
 from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
@@ -40,10 +40,11 @@ from neardup.methods.base import (
     Method,
     Numbers,
     OwnSearch,
+    PairVerdict,
     SurveyResults,
     key_batch,
     pair_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
 from neardup.pages.urls import site
@@ -168,13 +169,11 @@ class EditDistance(Method):
 
     def _verified(self, features: pa.Table, sour: Numbers, dest: Numbers) -> Mask:
         """Which pairs satisfy definition 4. Distances are cut off where they cannot."""
-        n, m = (features.column("length").to_numpy()[rows] for rows in (sour, dest))
-        lcc = largest_common_count(
-            features.column("symbols").take(pa.array(sour)),
-            features.column("symbols").take(pa.array(dest)),
-            least_share=self._beta,
-        )
-        alpha = self.least_overlap(_same_site(features, sour, dest))
+        columns = features.select(self.feature_schema.names)
+        ours, theirs = (columns.take(pa.array(rows)) for rows in (sour, dest))
+        lcc = largest_common_count(ours["symbols"], theirs["symbols"], least_share=self._beta)
+        alpha = self.least_overlap(_same_site(ours, theirs))
+        n, m = ours["length"].to_numpy(), theirs["length"].to_numpy()
         passed: Mask = (lcc / n >= alpha) & (lcc / m >= self._beta)
         return passed
 
@@ -186,7 +185,7 @@ class EditDistance(Method):
         enough = (lengths >= self.options.minimum_length).all(axis=0)
         n, m = lengths.min(axis=0), lengths.max(axis=0)
         lcc = largest_common_count(ours.column("symbols"), theirs.column("symbols"))
-        same_site = _equal_sites(ours.column("site"), theirs.column("site"))
+        same_site = _same_site(ours, theirs)
         alpha = self.least_overlap(same_site)
         sour, dest = lcc / np.maximum(n, 1), lcc / np.maximum(m, 1)  # definition 3
         near = (sour >= alpha) & (dest >= self.options.beta)  # definition 4
@@ -203,17 +202,13 @@ class EditDistance(Method):
             ["undecided", "same", "near", "contained", "contains", "overlap"],
             "different",
         )
-        columns = (enough, n, m, lcc, sour, dest, alpha, same_site)
-        pairs = list(zip(*(each.tolist() for each in columns), strict=True))
-        return verdicts(
-            map(Relation, relations.tolist()),
-            [row[5] if row[0] else None for row in pairs],
-            [self._evidence(*row) for row in pairs],
-        )
+        columns = (relations, n, m, lcc, sour, dest, alpha, same_site)
+        pairs = zip(*(each.tolist() for each in columns), strict=True)
+        return verdict_batch(self._verdict(*pair) for pair in pairs)
 
-    def _evidence(
+    def _verdict(
         self,
-        enough: bool,
+        name: str,
         n: int,
         m: int,
         lcc: int,
@@ -221,23 +216,26 @@ class EditDistance(Method):
         dest: float,
         alpha: float,
         same_site: bool,
-    ) -> dict[str, object]:
-        if not enough:
-            return {"why": f"too few sentence ends to tell: {n}", "lengths": [n, m]}
+    ) -> PairVerdict:
+        relation = Relation(name)
+        if relation is Relation.UNDECIDED:
+            why = f"too few sentence ends to tell: {n}"
+            return relation, None, {"why": why, "lengths": [n, m]}
         where = f" on one {self.options.scope}" if same_site else ""
         why = (
             f"{lcc} sentence ends in common: {sour:.2f} of the shorter page's {n} "
             f"(needs {alpha:.2f}{where}), {dest:.2f} of the longer one's {m} "
             f"(needs {self.options.beta:.2f})"
         )
-        overlaps = {"overlap_sour": round(sour, 6), "overlap_dest": round(dest, 6)}
-        return {
+        evidence = {
             "why": why,
             "lengths": [n, m],
             "lcc": lcc,
-            **overlaps,
+            "overlap_sour": round(sour, 6),
+            "overlap_dest": round(dest, 6),
             f"same_{self.options.scope}": same_site,
         }
+        return relation, dest, evidence
 
 
 def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False) -> list[str]:
@@ -247,29 +245,26 @@ def feature_strings(texts: pa.Array, *, words: bool = False, fold: bool = False)
     word of several letters is hashed to a private code point.
     """
     data, offsets = string_buffers(texts)
-    starts, ends, counts = (last_words if words else han_before_stops)(data, offsets)
+    starts, ends, places = (last_words if words else han_before_stops)(data, offsets)
     view = data.data
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     units = pa.array([str(view[start:end], "utf-8") for start, end in spans], pa.string())
-    return _joined(_symbols(fold_batch(units) if fold else units), counts)
+    symbols = _symbols(fold_batch(units) if fold else units)
+    pages = np.split(symbols.astype("<u4"), places[1:-1])[: len(places) - 1]
+    return [page.tobytes().decode("utf-32-le") for page in pages]
 
 
 def _symbols(words: pa.Array) -> NDArray[np.uint32]:
     encoded = words.dictionary_encode()
-    symbols = np.array([_symbol(word) for word in encoded.dictionary.to_pylist()], np.uint32)
-    along: NDArray[np.uint32] = symbols[encoded.indices.to_numpy()]
-    return along
+    distinct = np.array([_symbol(word) for word in encoded.dictionary.to_pylist()], np.uint32)
+    symbols: NDArray[np.uint32] = distinct[encoded.indices.to_numpy()]
+    return symbols
 
 
 def _symbol(word: str) -> int:
     if len(word) == 1:
         return ord(word)
     return PRIVATE_PLANES + xxhash.xxh3_64_intdigest(word.encode()) % PRIVATE_SYMBOLS
-
-
-def _joined(symbols: NDArray[np.uint32], places: Numbers) -> list[str]:
-    parts = np.split(symbols.astype("<u4"), places[1:-1])
-    return [part.tobytes().decode("utf-32-le") for part in parts][: len(places) - 1]
 
 
 def largest_common_count(one: pa.Array, two: pa.Array, least_share: float = 0) -> Numbers:
@@ -297,13 +292,9 @@ def _sites(hosts: pa.Array) -> pa.Array:
     return sites.take(encoded.indices)
 
 
-def _same_site(features: pa.Table, one: Numbers, two: Numbers) -> Mask:
-    sites = features.column("site")
-    return _equal_sites(sites.take(pa.array(one)), sites.take(pa.array(two)))
-
-
-def _equal_sites(one: pa.Array, two: pa.Array) -> Mask:
+def _same_site(ours: pa.RecordBatch | pa.Table, theirs: pa.RecordBatch | pa.Table) -> Mask:
     """Whether two pages are on one site. A page without a host shares none."""
+    one, two = ours["site"], theirs["site"]
     return booleans(pc.and_(pc.equal(one, two), pc.not_equal(one, "")))
 
 
@@ -322,9 +313,7 @@ def ranked_members(strings: Sequence[str]) -> tuple[Numbers, Numbers]:
     codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
     owners = np.repeat(np.arange(len(strings)), lengths)
     sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits
-    fresh = np.concatenate(([True], sorted_by_code[1:] != sorted_by_code[:-1]))[: codes.size]
-    places = np.arange(codes.size)
-    nth = places - np.maximum.accumulate(np.where(fresh, places, 0))  # 0 for its first occurrence
+    nth = places_in_runs(sorted_by_code)  # 0 for the first occurrence in a string
     _, kinds, counts = np.unique(
         nth << 21 | sorted_by_code & 0x1FFFFF, return_inverse=True, return_counts=True
     )

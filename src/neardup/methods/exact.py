@@ -23,10 +23,11 @@ from neardup.methods.base import (
     NOTHING_SURVEYED,
     Method,
     Numbers,
+    PairVerdict,
     SharedKeys,
     SurveyResults,
     key_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
 
@@ -79,13 +80,8 @@ class Exact(Method):
             pc.equal(ours.column("hash"), theirs.column("hash")),
             pc.equal(ours.column("length"), theirs.column("length")),
         )
-        pairs = list(zip(enough.to_pylist(), equal.to_pylist(), strict=True))
-        lengths = zip(ours["length"].to_pylist(), theirs["length"].to_pylist(), strict=True)
-        return verdicts(
-            [_relation(*row) for row in pairs],
-            [float(is_equal) if is_enough else None for is_enough, is_equal in pairs],
-            [_evidence(*row, *both) for row, both in zip(pairs, lengths, strict=True)],
-        )
+        columns = (each.to_pylist() for each in (enough, equal, ours["length"], theirs["length"]))
+        return verdict_batch(_verdict(*row) for row in zip(*columns, strict=True))
 
 
 def _without_space(data: NDArray[np.uint8], offsets: Numbers) -> tuple[NDArray[np.uint8], Numbers]:
@@ -101,17 +97,13 @@ def _halves(hashes: pa.Array) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]
     return flat.reshape(-1, 2)
 
 
-def _relation(enough: bool, equal: bool) -> Relation:
-    if not enough:
-        return Relation.UNDECIDED
-    return Relation.SAME if equal else Relation.DIFFERENT
-
-
-def _evidence(enough: bool, equal: bool, left: int, right: int) -> dict[str, object]:
+def _verdict(enough: bool, equal: bool, left: int, right: int) -> PairVerdict:
+    characters = [left, right]
     if not enough:
         why = f"too little text to tell: {min(left, right)} characters"
-    elif equal:
+        return Relation.UNDECIDED, None, {"why": why, "characters": characters}
+    if equal:
         why = f"all {left} characters are the same"
-    else:
-        why = f"the texts differ ({left} and {right} characters)"
-    return {"why": why, "characters": [left, right]}
+        return Relation.SAME, 1.0, {"why": why, "characters": characters}
+    why = f"the texts differ ({left} and {right} characters)"
+    return Relation.DIFFERENT, 0.0, {"why": why, "characters": characters}

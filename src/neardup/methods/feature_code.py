@@ -44,24 +44,15 @@ from neardup.methods.base import (
     SharedKeys,
     State,
     SurveyResults,
+    assigned_batch,
     key_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
-from neardup.schemas import ASSIGNED
 from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch
 from neardup.text.views import View
 
-UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR, OTHER = range(6)
-RELATIONS = (
-    Relation.UNDECIDED,
-    Relation.SAME,
-    Relation.CONTAINED,
-    Relation.CONTAINS,
-    Relation.NEAR,
-    Relation.DIFFERENT,
-)
 EQUAL = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})  # 相等
 
 
@@ -189,17 +180,17 @@ def judge_codes(left: Codes, right: Codes, options: FeatureCodeOptions) -> list[
     same = common_symbols(*units[0], *units[1])
     shared = common * (options.n if options.counting == "characters" else 1)
     passed = certain | (compared & (same / np.maximum(shared, 1) >= options.auxiliary))  # rule 3
-    kinds = np.select(
+    relations = np.select(
         [~decidable, passed & equal, passed & subset & (n < m), passed & subset, passed],
-        [UNDECIDED, SAME, CONTAINED, CONTAINS, NEAR],
-        OTHER,
+        ["undecided", "same", "contained", "contains", "near"],
+        "different",
     )
-    columns = (kinds, common, n, m, longer, compared & ~certain, shared, same, unclear)
+    columns = (relations, common, n, m, longer, compared & ~certain, shared, same, unclear)
     return [_ruling(*row) for row in zip(*(each.tolist() for each in columns), strict=True)]
 
 
 def _ruling(
-    kind: int,
+    name: str,
     common: int,
     n: int,
     m: int,
@@ -209,23 +200,24 @@ def _ruling(
     same: int,
     unclear: bool,
 ) -> Ruling:
+    relation = Relation(name)
     evidence: dict[str, object] = {"common": common, "main_codes": [n, m]}
-    if kind == UNDECIDED:
+    if relation is Relation.UNDECIDED:
         why = f"too little text to tell: {min(n, m)} paragraphs"
-        return Ruling(Relation.UNDECIDED, None, {"why": why, **evidence})
+        return Ruling(relation, None, {"why": why, **evidence})
     reasons = {
-        SAME: f"equal main codes of {n} paragraphs",
-        CONTAINED: f"all {n} main codes among the other page's {m}",
-        CONTAINS: f"all {m} main codes of the other page among these {n}",
+        Relation.SAME: f"equal main codes of {n} paragraphs",
+        Relation.CONTAINED: f"all {n} main codes among the other page's {m}",
+        Relation.CONTAINS: f"all {m} main codes of the other page among these {n}",
     }
-    why = reasons.get(kind, f"{common} main codes in common, of {n} and {m}")
+    why = reasons.get(relation, f"{common} main codes in common, of {n} and {m}")
     if compared:
         evidence |= {"auxiliary_shared": shared, "auxiliary_equal": same}
         what = "codes" if shared == common else "characters"
         why += f"; {same} of {shared} auxiliary {what} equal"
     elif unclear:
         why += ": neither few nor most"
-    return Ruling(RELATIONS[kind], common / longer, {"why": why, **evidence})
+    return Ruling(relation, common / longer, {"why": why, **evidence})
 
 
 def may_be_equal(ours: list[int], theirs: list[int], options: FeatureCodeOptions) -> bool:
@@ -311,18 +303,18 @@ class Forest:
         """The merge rules of section 4.2, by the relation of the new page to the node's."""
         if relation is Relation.SAME:  # 1) equal main codes: the tree does not change
             return
+        # 2) a proper subset of the node's page, or 4) a large intersection
+        kept, listed = node.page, page
         if relation is Relation.CONTAINS:  # 3) the node's page is a proper subset: swap them
-            near = self._listed(node.near, node.page)
-            self._nodes[name] = list(node._replace(page=page, near=near))
-        else:  # 2) a proper subset of the node's page, or 4) a large intersection
-            near = self._listed(node.near, page)
-            self._nodes[name] = list(node._replace(near=near))
+            kept, listed = page, node.page
+        near = self._listed(node.near, listed)
+        self._nodes[name] = list(node._replace(page=kept, near=near))
 
     def _listed(self, near: list[str], page: str) -> list[str]:
         """The auxiliary list with the page added, unless it already holds an equal one."""
         code = self.code(page)
-        known = any(self._judge(code, self.code(other)).relation in EQUAL for other in near)
-        return near if known else [*near, page]
+        is_listed = any(self._judge(code, self.code(other)).relation in EQUAL for other in near)
+        return near if is_listed else [*near, page]
 
 
 def interval(size: int, length: int, width: float) -> int:
@@ -353,7 +345,7 @@ class FeatureCode(Method):
         "minimum_paragraphs": 1,
         "certain_length": -1,
     }
-    joins = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})
+    joins = EQUAL
     default_view = View.OWN
     view_option = "site_blocks"
 
@@ -416,23 +408,21 @@ class FeatureCode(Method):
         ours, theirs = rows.sides(left, right)
         options = self.options
         rulings = judge_codes(Codes.of(ours, options.n), Codes.of(theirs, options.n), options)
-        return _verdicts(rulings)
+        return verdict_batch(rulings)
 
     def assign(self, ids: pa.Array, features: pa.RecordBatch, state: State) -> pa.RecordBatch:
         """Place each page in the paper's forest (`schemas.ASSIGNED`), one after another."""
         forest = Forest(state, self._judge_two, self.options.width)
         columns = (features[name].to_pylist() for name in self.feature_schema.names)
         decidable = self.decidable(features).to_pylist()
-        matches, rulings = [], []
+        assigned = []
         for page, enough, main, auxiliary, own, size in zip(
             ids.to_pylist(), decidable, *columns, strict=True
         ):
             merged = forest.place(page, Code(main, auxiliary, own), size) if enough else None
             match, ruling = merged or (None, _founder(enough, len(main)))
-            matches.append(match)
-            rulings.append(ruling)
-        rest = _verdicts(rulings)
-        return pa.record_batch([pa.array(matches, pa.string()), *rest.columns], schema=ASSIGNED)
+            assigned.append((match, *ruling))
+        return assigned_batch(assigned)
 
     def _judge_two(self, ours: Code, theirs: Code) -> Ruling:
         if not may_be_equal(ours.main, theirs.main, self.options):
@@ -442,14 +432,6 @@ class FeatureCode(Method):
 
 
 DIFFERENT = Ruling(Relation.DIFFERENT, None, {"why": "too few openings in common"})
-
-
-def _verdicts(rulings: list[Ruling]) -> pa.RecordBatch:
-    return verdicts(
-        [each.relation for each in rulings],
-        [each.similarity for each in rulings],
-        [each.evidence for each in rulings],
-    )
 
 
 def _founder(enough: bool, paragraphs: int) -> Ruling:

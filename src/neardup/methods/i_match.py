@@ -31,12 +31,7 @@ from neardup.arrays import Floats, Mask, Numbers, Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
 from neardup.methods.base import SharedKeys, key_batch
-from neardup.methods.token_method import (
-    Comparison,
-    Hashes,
-    TokenMethod,
-    page_tokens,
-)
+from neardup.methods.token_method import Comparison, Hashes, TokenMethod, page_tokens
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey
 

@@ -1,25 +1,23 @@
 """Methods by name: those of this package, those of others, and any class by `module:Class`.
 
-A package adds methods with the entry point group `neardup.methods`, a name each. Wherever a method
-is taken (Python, the command line, `evaluate`, a store), a name, a class, an instance or
-`module:Class` is taken. What stores and results remember is `reference(method)`, from which
+Another package adds methods under names in the entry point group `neardup.methods`. Wherever a
+method is accepted (Python, the command line, `evaluate`, a store), it may be a name, a class, an
+instance or `module:Class`. Stores and results remember `reference(method)`, from which
 `make_method` makes the method again.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from pkgutil import resolve_name
 
 from neardup.config import build_options, describe_options
 from neardup.errors import UsageError, unknown
 from neardup.methods.base import Method
+from neardup.plugins import Registry
 from neardup.text.views import View
 
 DEFAULT_METHOD = "own-text"
-GROUP = "neardup.methods"
 
 # A method's module is imported when the method is first used.
 BUILT_IN: Mapping[str, str] = {
@@ -38,51 +36,38 @@ BUILT_IN: Mapping[str, str] = {
     "chunk-hash": "neardup.methods.chunk_hash:ChunkHash",
 }
 
+METHODS: Registry[object] = Registry("neardup.methods", BUILT_IN)
+
 MethodLike = str | type[Method] | Method
 
 
 def method_names() -> list[str]:
     """The names of all methods: those of this package first."""
-    return [*BUILT_IN, *(name for name in _installed() if name not in BUILT_IN)]
-
-
-@cache
-def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return METHODS.names
 
 
 def method_class(method: str | type[Method]) -> type[Method]:
     """The class of a method by its name or `module:Class`, or an error that lists the names."""
-    if isinstance(method, type):
-        return _checked(method, method.__name__)
-    if method in BUILT_IN:
-        return _checked(_imported(BUILT_IN[method]), method)
-    if method in _installed():
-        return _checked(_installed()[method].load(), method)
-    if ":" in method:
-        return _checked(_imported(method), method)
-    raise unknown("method", method, method_names())
-
-
-def _imported(place: str) -> object:
-    module, _, name = place.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"there is no method {place!r}: {error}") from None
-
-
-def _checked(cls: object, name: str) -> type[Method]:
+    cls: object = method
+    if isinstance(method, str):
+        try:
+            cls = METHODS.get(method) or (resolve_name(method) if ":" in method else None)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(f"there is no method {method!r}: {error}") from None
+        if cls is None:
+            raise unknown("method", method, method_names())
     if not (isinstance(cls, type) and issubclass(cls, Method)):
+        name = getattr(method, "__name__", method)
         raise UsageError(f"{name!r} is not a method: it does not derive from neardup.Method")
     return cls
 
 
 def reference(method: Method) -> str:
-    """What to write down so that the method can be made again: its name, or `module:Class`."""
+    """What `make_method` makes the same method from: its name, or `module:Class`."""
     cls = type(method)
-    known = method.name in method_names() and method_class(method.name) is cls
-    return method.name if known else f"{cls.__module__}:{cls.__qualname__}"
+    if METHODS.get(method.name) is cls:
+        return method.name
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def make_method(
@@ -96,9 +81,9 @@ def make_method(
 ) -> Method:
     """A method with its options: the preset's, overridden by `values`.
 
-    `threshold` is the similarity, from 0 to 1, from which pairs are near; methods that go by
-    something else refuse it. `stored` values were written by an earlier version: old names in them
-    are no reason to warn.
+    `threshold` is the similarity, from 0 to 1, from which pairs are near; methods without such a
+    similarity refuse it. `stored` values may come from an earlier version, so old names in them
+    cause no warning.
     """
     if isinstance(method, Method):
         if values or view or threshold is not None or preset not in (None, "default"):
@@ -107,14 +92,14 @@ def make_method(
     cls = method_class(method)
     if preset not in (None, "default", "paper"):
         raise unknown("preset", preset, ("default", "paper"))
-    if preset == "paper" and not cls.paper_preset:
+    is_paper = preset == "paper"
+    if is_paper and not cls.paper_preset:
         raise UsageError(f"{cls.name} has no paper preset: its default is its rule")
-    as_printed = preset == "paper"
-    options = {**(cls.paper_preset if as_printed else {}), **(values or {})}
+    options = {**(cls.paper_preset if is_paper else {}), **(values or {})}
     if threshold is not None:
         options |= _threshold(cls, threshold, values or {})
-    by_option = _old_view(cls, options)
-    chosen = read_view(view) or by_option or (cls.paper_view if as_printed else None)
+    old_view = _old_view(cls, options)
+    chosen = read_view(view) or old_view or (cls.paper_view if is_paper else None)
     built: object = build_options(cls.Options, options, owner=cls.name, warn=not stored)
     return cls(built, chosen)
 

@@ -35,11 +35,7 @@ from neardup.kernels.simhash import (
     table_masks,
 )
 from neardup.methods.base import OwnSearch, key_batch, pair_batch
-from neardup.methods.token_method import (
-    Comparison,
-    Hashes,
-    TokenMethod,
-)
+from neardup.methods.token_method import Comparison, Hashes, TokenMethod
 from neardup.text.sites import Survey
 
 

@@ -28,11 +28,7 @@ from neardup.errors import UsageError
 from neardup.kernels.minhash import group_hashes, permutations
 from neardup.kernels.shingles import document_hashes, shingle_hashes
 from neardup.methods.base import SharedKeys, key_batch
-from neardup.methods.token_method import (
-    Comparison,
-    Hashes,
-    TokenMethod,
-)
+from neardup.methods.token_method import Comparison, Hashes, TokenMethod
 from neardup.text.sites import Survey
 from neardup.text.views import View
 

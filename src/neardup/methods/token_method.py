@@ -1,14 +1,14 @@
-"""What the methods over a page's tokens share: the text they read and how a verdict is worded.
+"""What the methods that work on tokens share: the text they read and how a verdict is worded.
 
-They read the text of all lines of their view, folded for comparing, as tokens (words for
-spaced scripts, characters for Han, Kana and Thai). A method adds its `sketch` of them and compares
-sketches. Pages with the same tokens in the same order are `same`, whatever the sketch.
+They read the text of all lines of their view, folded, as tokens (words for scripts with spaces,
+characters for Han, Kana and Thai). A method adds its `sketch` of them and compares sketches. Pages
+with the same tokens in the same order are `same`, whatever the sketch.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -26,10 +26,11 @@ from neardup.methods.base import (
     Method,
     Numbers,
     OwnSearch,
+    PairVerdict,
     SurveyResults,
     key_batch,
     pair_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
 from neardup.text.sites import Survey
@@ -90,7 +91,7 @@ class TokenMethod(Method):
         return pc.greater_equal(features.column("tokens"), self.options.minimum_tokens)
 
     def amounts(self, features: pa.RecordBatch) -> list[str]:
-        """How much each page has to judge it by, in words, for those that have too little."""
+        """How much text each page has, in words: evidence for pages that have too little."""
         return [count_of(tokens, "token") for tokens in features["tokens"].to_pylist()]
 
     def judge(
@@ -103,37 +104,19 @@ class TokenMethod(Method):
             pc.equal(ours.column("tokens"), theirs.column("tokens")),
         ).to_pylist()
         compared = self.compare(ours, theirs)
-        relations = [
-            _relation(*row) for row in zip(enough, same, compared.near.tolist(), strict=True)
-        ]
-        similarities = [
-            similarity if judged else None
-            for similarity, judged in zip(compared.similarities.tolist(), enough, strict=True)
-        ]
-        reasons = self._evidence(ours, theirs, relations, compared)
-        return verdicts(relations, similarities, reasons)
-
-    def _evidence(
-        self,
-        left: pa.RecordBatch,
-        right: pa.RecordBatch,
-        relations: Sequence[Relation],
-        compared: Comparison,
-    ) -> Iterator[dict[str, object]]:
-        amounts = list(zip(self.amounts(left), self.amounts(right), strict=True))
-        tokens = zip(left["tokens"].to_pylist(), right["tokens"].to_pylist(), strict=True)
-        for row, (relation, both) in enumerate(zip(relations, tokens, strict=True)):
-            if relation is Relation.UNDECIDED:
-                why = f"too little text to tell: {amounts[row][0]}; {amounts[row][1]}"
-                yield {"why": why, "tokens": both}
-                continue
-            same = f"all {both[0]} tokens are the same; " if relation is Relation.SAME else ""
-            numbers = {name: values[row] for name, values in compared.numbers.items()}
-            yield {"why": same + compared.why[row], "tokens": both, **numbers}
+        tokens = zip(ours["tokens"].to_pylist(), theirs["tokens"].to_pylist(), strict=True)
+        amounts = zip(self.amounts(ours), self.amounts(theirs), strict=True)
+        numbers = (
+            {name: values[row] for name, values in compared.numbers.items()}
+            for row in range(len(enough))
+        )
+        near, similarities = compared.near.tolist(), compared.similarities.tolist()
+        columns = (enough, same, tokens, amounts, near, similarities, compared.why, numbers)
+        return verdict_batch(_verdict(*pair) for pair in zip(*columns, strict=True))
 
 
 class SetMethod(TokenMethod):
-    """A method whose sketch is one set of hashes a page, compared by the share that is common.
+    """A method whose sketch is a set of hashes per page, compared by the share in common.
 
     Pages of very different size cannot reach the threshold, nor can pages without a common rare
     member. So neither the prefixes nor the search lose a pair (`kernels.set_join`).
@@ -204,9 +187,20 @@ def compare_sets(
     )
 
 
-def _relation(enough: bool, same: bool, near: bool) -> Relation:
+def _verdict(
+    enough: bool,
+    same: bool,
+    tokens: tuple[int, int],
+    amounts: tuple[str, str],
+    near: bool,
+    similarity: float,
+    why: str,
+    numbers: Mapping[str, object],
+) -> PairVerdict:
     if not enough:
-        return Relation.UNDECIDED
+        why = f"too little text to tell: {amounts[0]}; {amounts[1]}"
+        return Relation.UNDECIDED, None, {"why": why, "tokens": tokens}
+    relation = Relation.NEAR if near else Relation.DIFFERENT
     if same:
-        return Relation.SAME
-    return Relation.NEAR if near else Relation.DIFFERENT
+        relation, why = Relation.SAME, f"all {tokens[0]} tokens are the same; {why}"
+    return relation, similarity, {"why": why, "tokens": tokens, **numbers}

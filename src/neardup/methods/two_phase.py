@@ -31,9 +31,10 @@ from neardup.methods.base import (
     AllPairsMethod,
     Numbers,
     PairFinder,
+    PairVerdict,
     SurveyResults,
     key_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
 from neardup.text.keywords import counted_hashes, keyword_languages, keywords, word_hashes
@@ -161,12 +162,8 @@ class TwoPhase(AllPairsMethod):
         marks = [self._marks(side, passed) for side in (ours, theirs)]
         differing = np.bitwise_count(marks[0] ^ marks[1]).astype(np.int64)
         columns = (enough, passed, differing, score, similarity, *marks)
-        pairs = list(zip(*(column.tolist() for column in columns), strict=True))
-        return verdicts(
-            [self._relation(*row[:3]) for row in pairs],
-            [_similarity(*row[:3]) for row in pairs],
-            [_evidence(*row) for row in pairs],
-        )
+        pairs = zip(*(column.tolist() for column in columns), strict=True)
+        return verdict_batch(self._verdict(*pair) for pair in pairs)
 
     def _marks(self, side: pa.RecordBatch, passed: Mask) -> NDArray[np.uint16]:
         """The fingerprints of pages that passed level 1; 0 for the others."""
@@ -174,11 +171,27 @@ class TwoPhase(AllPairsMethod):
         marks[passed] = self._fingerprints(side["keyphrases"].filter(pa.array(passed)))
         return marks
 
-    def _relation(self, enough: bool, passed: bool, differing: int) -> Relation:
+    def _verdict(
+        self,
+        enough: bool,
+        passed: bool,
+        differing: int,
+        score: int,
+        keyword_similarity: float,
+        left: int,
+        right: int,
+    ) -> PairVerdict:
+        evidence = {"score": score, "keyword_similarity": round(keyword_similarity, 6)}
         if not enough:
-            return Relation.UNDECIDED
-        near = passed and differing < self.options.bits
-        return Relation.NEAR if near else Relation.DIFFERENT
+            return Relation.UNDECIDED, None, {"why": "too few keyphrases to tell", **evidence}
+        if not passed:
+            why = f"level 1 score {score} of 5: not enough for level 2"
+            return Relation.DIFFERENT, 0.0, {"why": why, **evidence}
+        why = f"level 1 score {score} of 5; {differing} of {WIDTH} bits differ"
+        marks = [f"{mark:0{WIDTH}b}" for mark in (left, right)]
+        relation = Relation.NEAR if differing < self.options.bits else Relation.DIFFERENT
+        bits = {"bits": differing, "fingerprints": marks}
+        return relation, 1 - differing / WIDTH, {"why": why, **evidence, **bits}
 
 
 def every_kth(words: pa.ListArray, k: int) -> pa.ListArray:
@@ -225,22 +238,3 @@ def _keyword_tables(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], Numbers,
     """Keywords, frequencies and offsets, as the kernels take them."""
     words, offsets = ragged(pages["keywords"])
     return words, ragged(pages["frequencies"]).values, offsets
-
-
-def _similarity(enough: bool, passed: bool, differing: int) -> float | None:
-    if not enough:
-        return None
-    return 1 - differing / WIDTH if passed else 0.0
-
-
-def _evidence(
-    enough: bool, passed: bool, differing: int, score: int, similarity: float, left: int, right: int
-) -> dict[str, object]:
-    evidence: dict[str, object] = {"score": score, "keyword_similarity": round(similarity, 6)}
-    if not enough:
-        return {"why": "too few keyphrases to tell", **evidence}
-    if not passed:
-        return {"why": f"level 1 score {score} of 5: not enough for level 2", **evidence}
-    why = f"level 1 score {score} of 5; {differing} of {WIDTH} bits differ"
-    marks = [f"{mark:0{WIDTH}b}" for mark in (left, right)]
-    return {"why": why, **evidence, "bits": differing, "fingerprints": marks}

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Floats, lists_of, ragged
+from neardup.arrays import FeatureRows, Floats, lists_of, places_in_runs, ragged
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.word_table import close_pairs, measures
@@ -35,10 +35,11 @@ from neardup.methods.base import (
     AllPairsMethod,
     Numbers,
     PairFinder,
+    PairVerdict,
     SurveyResults,
     Surveys,
     key_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.model import Relation
 from neardup.schemas import COUNTS
@@ -196,15 +197,8 @@ class WordTable(AllPairsMethod):
         average = average.astype(np.float64)
         relations = self.relations(measured, share, average)
         columns = (enough, measured, share, common, n, m, average)
-        pairs = list(zip(*(column.tolist() for column in columns), strict=True))
-        return verdicts(
-            [
-                relation if row[0] else Relation.UNDECIDED
-                for relation, row in zip(relations, pairs, strict=True)
-            ],
-            [self._similarity(*row[:3]) for row in pairs],
-            [self._evidence(*row) for row in pairs],
-        )
+        pairs = zip(relations, *(column.tolist() for column in columns), strict=True)
+        return verdict_batch(self._verdict(*pair) for pair in pairs)
 
     def relations(self, measured: Floats, share: Floats, average: Floats) -> list[Relation]:
         """The four conditions, after the guard: pages with too few common words are different."""
@@ -224,14 +218,9 @@ class WordTable(AllPairsMethod):
         names = np.select(conditions, ["different", "same", "near", "overlap"], "different")
         return [Relation(name) for name in names.tolist()]
 
-    def _similarity(self, enough: bool, measured: float, share: float) -> float | None:
-        if not enough:
-            return None
-        similarity = self.options.close / (self.options.close + measured)
-        return min(similarity, share) if share < self.options.minimum_share else similarity
-
-    def _evidence(
+    def _verdict(
         self,
+        relation: Relation,
         enough: bool,
         measured: float,
         share: float,
@@ -239,18 +228,21 @@ class WordTable(AllPairsMethod):
         n: int,
         m: int,
         average: float,
-    ) -> dict[str, object]:
+    ) -> PairVerdict:
         evidence: dict[str, object] = {"words": [n, m], "common": common}
         if not enough:
-            return {"why": f"too few words to tell: {min(n, m)}", **evidence}
+            why = f"too few words to tell: {min(n, m)}"
+            return Relation.UNDECIDED, None, {"why": why, **evidence}
         evidence |= {"sm": round(measured, 6), "share": round(share, 6)}
+        similarity = self.options.close / (self.options.close + measured)
         why = f"SM {measured:.2f}; {common} of {n + m - common} words in common"
         if share < self.options.minimum_share:
+            similarity = min(similarity, share)
             why += ", too few to tell by SM"
         if self.options.bound == "average":
             why += f"; the average SM is {average:.2f}"
             evidence |= {"average": round(average, 6)}
-        return {"why": why, **evidence}
+        return relation, similarity, {"why": why, **evidence}
 
 
 def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.ListArray]:
@@ -270,7 +262,7 @@ def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.Lis
     order = np.lexsort((ranks[codes], row_of[codes], group_of[codes], pages))
     pages, codes, frequencies = pages[order], codes[order], frequencies[order]
     table_rows = pages * 1024 + group_of[codes] * 32 + row_of[codes]
-    positions = row_of[codes] * _columns(table_rows)
+    positions = row_of[codes] * (places_in_runs(table_rows) + 1)
 
     hashes = word_hashes(vocabulary)[codes]
     order = np.lexsort((hashes, pages))
@@ -279,14 +271,6 @@ def word_tables(words: pa.ListArray) -> tuple[pa.ListArray, pa.ListArray, pa.Lis
         lists_of(pages[order], pa.array(each[order]), len(words)) for each in columns
     )
     return hashed, counted, placed
-
-
-def _columns(table_rows: Numbers) -> Numbers:
-    """1, 2, 3 ... along each run of equal numbers."""
-    places = np.arange(table_rows.size)
-    fresh = np.ones(table_rows.size, np.bool_)
-    fresh[1:] = table_rows[1:] != table_rows[:-1]
-    return places - np.maximum.accumulate(np.where(fresh, places, 0)) + 1
 
 
 @cache

@@ -13,6 +13,7 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ from neardup.methods.news_clusters.stores import (
 from neardup.model import Relation
 
 
+@dataclass
 class Selector:
     """Step 2: the cluster that X of a page's fingerprints point to.
 
@@ -46,28 +48,25 @@ class Selector:
     If several clusters reach X, the one with more votes wins, then more weight, then the older.
     """
 
-    def __init__(
-        self, fingerprints: FingerprintMap, documents: DocumentMap, options: NewsClustersOptions
-    ) -> None:
-        self._fingerprints = fingerprints
-        self._documents = documents
-        self._options = options
+    fingerprints: FingerprintMap
+    documents: DocumentMap
+    options: NewsClustersOptions
 
     def select(self, page: NewsPage) -> Match | None:
         """The winning cluster, if any has at least X votes."""
         votes: defaultdict[str, list[int]] = defaultdict(list)
         for fingerprint in page.fingerprints:
-            binding = self._fingerprints.get(fingerprint)
-            if binding and may_vote(binding, page.time, self._options):
+            binding = self.fingerprints.get(fingerprint)
+            if binding and may_vote(binding, page.time, self.options):
                 votes[binding.cluster].append(binding.weight)
-        elected = [name for name, weights in votes.items() if len(weights) >= self._options.x]
+        elected = [name for name, weights in votes.items() if len(weights) >= self.options.x]
         if not elected:
             return None
         best = min(elected, key=lambda name: self._rank(name, votes[name]))
         return self._match(page, best, votes[best])
 
     def _rank(self, cluster: str, weights: list[int]) -> tuple[int, int, int, str]:
-        founder = self._documents[cluster]
+        founder = self.documents[cluster]
         return -len(weights), -sum(weights), founder.time, cluster
 
     def _match(self, page: NewsPage, cluster: str, weights: list[int]) -> Match:
@@ -104,6 +103,7 @@ class Best(NamedTuple):
     candidates: int  # their number
 
 
+@dataclass
 class Comparer:
     """Step 3: the recent page most similar to this one.
 
@@ -113,17 +113,14 @@ class Comparer:
     value, if above k, determines the cluster.
     """
 
-    def __init__(
-        self, documents: DocumentMap, table: InvertedTable, options: NewsClustersOptions
-    ) -> None:
-        self._documents = documents
-        self._table = table
-        self._options = options
+    documents: DocumentMap
+    table: InvertedTable
+    options: NewsClustersOptions
 
     def compare(self, page: NewsPage) -> Match | None:
         """The cluster of the most similar candidate, if its value is above k."""
         best = self.best(page)
-        return self._match(best) if best and best.value > self._options.k else None
+        return self._match(best) if best and best.value > self.options.k else None
 
     def best(self, page: NewsPage) -> Best | None:
         """The most similar candidate."""
@@ -136,34 +133,34 @@ class Comparer:
 
     def candidates(self, page: NewsPage) -> list[str]:
         """The pages to compare with, best first."""
-        days = self._table.days(page.time, self._options.t)
-        if self._options.candidates == "all":
-            return sorted(self._table.pages(days))
-        if self._options.candidates == "search":
+        days = self.table.days(page.time, self.options.t)
+        if self.options.candidates == "all":
+            return sorted(self.table.pages(days))
+        if self.options.candidates == "search":
             return self._search(page, days)
         words = self._selective(page.title_words, days)
-        return self._top(Counter(chain.from_iterable(self._table.having(w, days) for w in words)))
+        return self._top(Counter(chain.from_iterable(self.table.having(w, days) for w in words)))
 
     def _search(self, page: NewsPage, days: list[int]) -> list[str]:
-        total = self._table.count(days)
+        total = self.table.count(days)
         words = self._selective(page.text_words, days)
-        frequencies = {word: self._table.frequency(word, days) for word in words}
-        known = [word for word in words if frequencies[word]]
+        frequencies = {word: self.table.frequency(word, days) for word in words}
+        indexed = [word for word in words if frequencies[word]]
         scores: defaultdict[str, float] = defaultdict(float)
-        for word in heapq.nsmallest(QUERY_WORDS, known, key=lambda each: frequencies[each]):
+        for word in heapq.nsmallest(QUERY_WORDS, indexed, key=lambda each: frequencies[each]):
             worth = math.log(1 + total / frequencies[word])
-            for other in self._table.having(word, days):
+            for other in self.table.having(word, days):
                 scores[other] += worth
         return self._top(scores)
 
     def _selective(self, words: Iterable[str], days: list[int]) -> list[str]:
         """The words that few enough recent pages have (a guard), each once."""
-        most = self._options.frequent or math.inf
-        return [word for word in dict.fromkeys(words) if self._table.frequency(word, days) <= most]
+        most = self.options.frequent or math.inf
+        return [word for word in dict.fromkeys(words) if self.table.frequency(word, days) <= most]
 
     def _top(self, scores: Mapping[str, float]) -> list[str]:
         """The pages with the highest scores, best first; ties go to smaller ids."""
-        most = self._options.documents
+        most = self.options.documents
         least = sorted(scores.values(), reverse=True)[:most][-1] if scores else 0
         better = [page for page, score in scores.items() if score > least]
         better.sort(key=lambda page: (-scores[page], page))
@@ -171,22 +168,22 @@ class Comparer:
         return better + equal[: most - len(better)]
 
     def _values(self, page: NewsPage, candidates: list[str]) -> Floats:
-        contents = [self._documents[each].content for each in candidates]
-        if self._options.comparison == "lcs":
+        contents = [self.documents[each].content for each in candidates]
+        if self.options.comparison == "lcs":
             return common_subsequences([page.content] * len(contents), contents)
         rows = range(len(contents))
         return cosines(unpack([page.content]), unpack(contents), [0] * len(contents), list(rows))
 
     def _match(self, best: Best) -> Match:
-        measure = self._options.comparison
+        measure = self.options.comparison
         evidence: dict[str, object] = {
-            "why": f"{measure} {best.value:.2f} with {best.match}, above {self._options.k:g}, the "
+            "why": f"{measure} {best.value:.2f} with {best.match}, above {self.options.k:g}, the "
             f"best of {best.candidates} candidates",
             "device": "Comparer",
             measure: round(best.value, 4),
             "candidates": best.candidates,
         }
-        return Match(self._documents[best.match].cluster, best.match, best.value, evidence)
+        return Match(self.documents[best.match].cluster, best.match, best.value, evidence)
 
 
 def elect(page: NewsPage) -> str:
@@ -198,6 +195,7 @@ def elect(page: NewsPage) -> str:
     return f"{page.fingerprints[0]:016x}" if page.fingerprints else ""
 
 
+@dataclass
 class Updater:
     """Step 5: update the stores once a page has its cluster.
 
@@ -206,32 +204,25 @@ class Updater:
     weight. An unbound fingerprint, or one with an expired binding, can be bound again.
     """
 
-    def __init__(
-        self,
-        fingerprints: FingerprintMap,
-        documents: DocumentMap,
-        table: InvertedTable,
-        options: NewsClustersOptions,
-    ) -> None:
-        self._fingerprints = fingerprints
-        self._documents = documents
-        self._table = table
-        self._options = options
+    fingerprints: FingerprintMap
+    documents: DocumentMap
+    table: InvertedTable
+    options: NewsClustersOptions
 
     def update(self, page: NewsPage, cluster: str, head: str) -> None:
         """Bind the fingerprints, store the page and its head, and index its words."""
         for fingerprint in page.fingerprints:
-            binding = self._bound(self._fingerprints.get(fingerprint), cluster, page.time)
-            self._fingerprints.put(fingerprint, binding)
+            binding = self._bound(self.fingerprints.get(fingerprint), cluster, page.time)
+            self.fingerprints.put(fingerprint, binding)
         document = Document(head, cluster, page.time, page.digest, page.content)
-        self._documents[page.id] = document
-        searched = self._options.candidates == "search"
-        self._table.add(page.id, page.time, page.text_words if searched else page.title_words)
+        self.documents[page.id] = document
+        searched = self.options.candidates == "search"
+        self.table.add(page.id, page.time, page.text_words if searched else page.title_words)
 
     def _bound(self, old: Binding | None, cluster: str, time: int) -> Binding:
         seen = self._seen(old, cluster)
-        if old is None or not old.cluster or has_expired(old, time, self._options):
-            return Binding(cluster, self._options.a0, time, seen)  # (A)
+        if old is None or not old.cluster or has_expired(old, time, self.options):
+            return Binding(cluster, self.options.a0, time, seen)  # (A)
         if old.cluster == cluster:
             return Binding(cluster, old.weight + 1, old.time, seen)  # (C)
         weight = old.weight - 1  # (B)
@@ -239,14 +230,14 @@ class Updater:
 
     def _seen(self, old: Binding | None, cluster: str) -> list[str]:
         """The clusters a fingerprint was seen in, up to one more than the guard allows."""
-        known = old.seen if old else []
-        if cluster in known or len(known) > self._options.common:
-            return known
-        return [*known, cluster]
+        seen = old.seen if old else []
+        if cluster in seen or len(seen) > self.options.common:
+            return seen
+        return [*seen, cluster]
 
 
 class Placed(NamedTuple):
-    """The earlier page that represents the page's cluster, if any, and the verdict on both."""
+    """The earlier page that represents the page's cluster, if any, and the verdict on the two."""
 
     match: str | None
     relation: Relation
@@ -292,15 +283,14 @@ class Newsroom:
 COMPARED_AT_ONCE = 1_000_000  # pairs
 
 
+@dataclass
 class Foresight(Comparer):
     """A Comparer with its answers computed ahead."""
 
-    def __init__(self, room: Newsroom, best: Mapping[str, Best]) -> None:
-        super().__init__(room.documents, room.table, room.options)
-        self._best = best
+    foreseen: Mapping[str, Best]
 
     def best(self, page: NewsPage) -> Best | None:
-        return self._best.get(page.id)
+        return self.foreseen.get(page.id)
 
 
 def can_foresee(room: Newsroom, times: Numbers) -> bool:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from neardup.arrays import Floats, Mask, Numbers, string_buffers
+from neardup.arrays import Floats, Numbers, booleans, list_array, lists_of, string_buffers
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.stores import NewsClustersOptions
@@ -53,7 +53,8 @@ def extract(
     pages = np.concatenate([np.arange(count), pc.list_parent_indices(from_text).to_numpy()])
     texts = bare(pa.concat_arrays([titles, from_text.flatten()]))
     order = np.argsort(pages, kind="stable")
-    order = order[_long_enough(texts, options.minimum_length)[order]]
+    is_long = booleans(pc.greater_equal(pc.utf8_length(texts), options.minimum_length))
+    order = order[is_long[order]]
     values = [
         xxhash.xxh3_64_intdigest(text)
         for text in texts.take(pa.array(order)).cast(pa.binary()).to_pylist()
@@ -84,7 +85,7 @@ def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.
     content = data.tobytes()
     texts = [content[starts[each] : ends[each]].decode() for each in longest.tolist()]
     pages = pc.list_parent_indices(paragraphs).to_numpy()[paragraph[longest]]
-    return _grouped(pages, pa.array(texts, pa.string()), len(blocks))
+    return lists_of(pages, pa.array(texts, pa.string()), len(blocks))
 
 
 def longest_paragraphs(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
@@ -92,13 +93,13 @@ def longest_paragraphs(blocks: pa.ListArray, options: NewsClustersOptions) -> pa
     flat = blocks.flatten()
     pages = pc.list_parent_indices(blocks).to_numpy()
     chosen = _longest(pc.utf8_length(flat).to_numpy(), pages, options.n - 1)
-    return _grouped(pages[chosen], flat.take(pa.array(chosen)), len(blocks))
+    return lists_of(pages[chosen], flat.take(pa.array(chosen)), len(blocks))
 
 
 def full_text(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
     """The whole text as one feature."""
     texts = pc.binary_join(blocks, "\n")
-    return _grouped(np.arange(len(texts)), texts, len(texts))
+    return list_array(texts, np.arange(len(texts) + 1))
 
 
 def around_full_stops(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.ListArray:
@@ -108,7 +109,7 @@ def around_full_stops(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.
     starts, ends, places = sentence_spans(data, offsets)
     content, spans = data.tobytes(), zip(starts.tolist(), ends.tolist(), strict=True)
     sentences = bare(pa.array([content[start:end].decode() for start, end in spans], pa.string()))
-    by_page = pa.ListArray.from_arrays(pa.array(places, pa.int32()), sentences).to_pylist()
+    by_page = list_array(sentences, places).to_pylist()
     return pa.array([_around(parts, options) for parts in by_page], pa.list_(pa.string()))
 
 
@@ -140,11 +141,6 @@ FEATURES = {
 }
 
 
-def _long_enough(texts: pa.StringArray, minimum: int) -> Mask:
-    enough: Mask = pc.greater_equal(pc.utf8_length(texts), minimum).to_numpy(zero_copy_only=False)
-    return enough
-
-
 def _longest(lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int) -> Numbers:
     """The indices of the `count` longest of each group, group by group, longest first."""
     order = np.lexsort((-lengths, groups))
@@ -154,17 +150,11 @@ def _longest(lengths: NDArray[np.integer], groups: NDArray[np.integer], count: i
     return chosen
 
 
-def _grouped(pages: NDArray[np.integer], values: pa.Array, count: int) -> pa.ListArray:
-    """Values as one list per page; `pages` is ascending."""
-    offsets = np.searchsorted(pages, np.arange(count + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), values)
-
-
 def _distinct(pages: Numbers, values: NDArray[np.uint64], count: int) -> pa.ListArray:
     """Each value of a page once, at its first occurrence."""
     _, first = np.unique(np.stack([pages.astype(np.uint64), values]), axis=1, return_index=True)
     kept = np.sort(first)
-    return _grouped(pages[kept], pa.array(values[kept], pa.uint64()), count)
+    return lists_of(pages[kept], pa.array(values[kept], pa.uint64()), count)
 
 
 FIRST_SYMBOL, SYMBOLS = 0x1_0000, 0x10_0000  # the code points above the surrogates
@@ -207,9 +197,9 @@ def pack(words: NDArray[np.uint32], counts: NDArray[np.uint16]) -> str:
 
 def unpack(texts: Sequence[str]) -> Vectors:
     """The vectors of packed strings."""
-    each = [base64.b64decode(text) for text in texts]
-    packed = np.frombuffer(b"".join(each), PACKED)
-    offsets = np.cumsum([0, *map(len, each)]) // PACKED.itemsize
+    vectors = [base64.b64decode(text) for text in texts]
+    packed = np.frombuffer(b"".join(vectors), PACKED)
+    offsets = np.cumsum([0, *map(len, vectors)]) // PACKED.itemsize
     return Vectors(packed["word"].copy(), packed["count"].copy(), offsets.astype(np.int64))
 
 

@@ -18,28 +18,25 @@ from neardup.methods.base import (
     InOrder,
     Method,
     Numbers,
+    PairVerdict,
     State,
     SurveyResults,
+    assigned_batch,
     key_batch,
-    verdicts,
+    verdict_batch,
 )
 from neardup.methods.news_clusters import extractor
 from neardup.methods.news_clusters.devices import (
     UNDECIDED,
     Foresight,
     Newsroom,
+    Placed,
     can_foresee,
     foresee,
 )
-from neardup.methods.news_clusters.extractor import (
-    bare,
-    extract,
-    longest_sentences,
-    story_title,
-)
+from neardup.methods.news_clusters.extractor import bare, extract, longest_sentences, story_title
 from neardup.methods.news_clusters.stores import Clock, NewsClustersOptions, NewsPage
 from neardup.model import Relation
-from neardup.schemas import ASSIGNED
 from neardup.text.keywords import keyword_languages, keywords
 from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch, tokens_batch
@@ -143,20 +140,12 @@ class NewsClusters(Method):
         ours, theirs = rows.sides(left, right)
         enough = pc.and_(self.decidable(ours), self.decidable(theirs)).to_pylist()
         same = pc.equal(ours["digest"], theirs["digest"]).to_pylist()
-        common = common_symbols(*ragged(ours["fingerprints"]), *ragged(theirs["fingerprints"]))
-        totals = np.maximum(
-            pc.list_value_length(ours["fingerprints"]).to_numpy(),
-            pc.list_value_length(theirs["fingerprints"]).to_numpy(),
-        )
-        columns = (
-            enough,
-            same,
-            common.tolist(),
-            totals.tolist(),
-            self._values(ours, theirs).tolist(),
-        )
-        judged = [self._verdict(*row) for row in zip(*columns, strict=True)]
-        return verdicts(*zip(*judged, strict=True)) if judged else verdicts([], [], [])
+        left_prints, right_prints = (ragged(side["fingerprints"]) for side in (ours, theirs))
+        common = common_symbols(*left_prints, *right_prints)
+        totals = np.maximum(left_prints.sizes, right_prints.sizes)
+        values = self._values(ours, theirs)
+        columns = (enough, same, common.tolist(), totals.tolist(), values.tolist())
+        return verdict_batch(self._verdict(*row) for row in zip(*columns, strict=True))
 
     def _values(self, left: pa.RecordBatch, right: pa.RecordBatch) -> Floats:
         """The Comparer's value of each pair."""
@@ -168,7 +157,7 @@ class NewsClusters(Method):
 
     def _verdict(
         self, enough: bool, same: bool, common: int, total: int, value: float
-    ) -> tuple[Relation, float | None, dict[str, object]]:
+    ) -> PairVerdict:
         if not enough:
             return Relation.UNDECIDED, None, {"why": "too little text to tell"}
         measure = self.options.comparison
@@ -191,39 +180,31 @@ class NewsClusters(Method):
         A page without a time gets the latest time seen so far.
         """
         room, clock = Newsroom(state, self.options), Clock(state)
-        stated = features["time"].cast(pa.int64()).to_pylist()
-        times = np.array([clock.time_of(each) for each in stated], np.int64)
+        timestamps = features["time"].cast(pa.int64()).to_pylist()
+        times = np.array([clock.time_of(each) for each in timestamps], np.int64)
         if can_foresee(room, times):
             titles = pc.if_else(self.decidable(features), features["title_words"], NO_WORDS)
             best = foresee(ids, titles, _vectors(features), times, self.options)
-            room.comparer = Foresight(room, best)
-        placed = []
+            room.comparer = Foresight(room.documents, room.table, self.options, best)
+        batches = []
         for first in range(0, max(len(ids), 1), BATCH):
             here = (each.slice(first, BATCH) for each in (ids, features, pa.array(times)))
-            placed.append(self._place(room, *here))
-        return pa.concat_batches(placed)
+            batches.append(assigned_batch(self._place(room, *here)))
+        return pa.concat_batches(batches)
 
     def _place(
         self, room: Newsroom, ids: pa.Array, features: pa.RecordBatch, times: pa.Array
-    ) -> pa.RecordBatch:
-        enough = self.decidable(features).to_pylist()
+    ) -> Iterator[Placed]:
+        decidable = self.decidable(features).to_pylist()
         pages = self._pages(ids, features, times)
-        placed = [
-            room.place(page) if is_enough else UNDECIDED
-            for is_enough, page in zip(enough, pages, strict=True)
-        ]
-        matches = pa.array([each.match for each in placed], pa.string())
-        rest = verdicts(
-            [each.relation for each in placed],
-            [each.similarity for each in placed],
-            [each.evidence for each in placed],
-        )
-        return pa.record_batch([matches, *rest.columns], schema=ASSIGNED)
+        for enough, page in zip(decidable, pages, strict=True):
+            yield room.place(page) if enough else UNDECIDED
 
     def _pages(
         self, ids: pa.Array, features: pa.RecordBatch, times: pa.Array
     ) -> Iterator[NewsPage]:
         vectors = _vectors(features)
+        searched = self.options.candidates == "search"
         columns = ("fingerprints", "title_words", "sequence", "digest")
         rows = zip(*(features[name].to_pylist() for name in columns), strict=True)
         for row, (page, time, (prints, title_words, sequence, digest)) in enumerate(
@@ -231,7 +212,6 @@ class NewsClusters(Method):
         ):
             here = slice(vectors.offsets[row], vectors.offsets[row + 1])
             words = vectors.words[here]
-            searched = self.options.candidates == "search"
             yield NewsPage(
                 id=page,
                 time=time,

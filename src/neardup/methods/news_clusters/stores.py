@@ -163,8 +163,8 @@ class InvertedTable:
         There are later pages only if pages do not come in order of time.
         """
         reach = int(window * DAY)
-        every = range((time - reach) // DAY, (time + reach) // DAY + 1)
-        return [day for day in every if self._days.count(str(day))]
+        window_days = range((time - reach) // DAY, (time + reach) // DAY + 1)
+        return [day for day in window_days if self._days.count(str(day))]
 
     def count(self, days: Iterable[int]) -> int:
         """The number of pages on these days."""
@@ -217,9 +217,11 @@ class Clock:
     def __init__(self, state: State) -> None:
         self._map = state.map("news-clusters/clock")
 
-    def time_of(self, stated: int | None) -> int:
+    def time_of(self, time: int | None) -> int:
+        """The time of a page, or the latest so far if it has none."""
         latest: int = self._map.get("latest", 0)
-        time = latest if stated is None else stated
+        if time is None:
+            return latest
         if time > latest:
             self._map["latest"] = time
         return time
