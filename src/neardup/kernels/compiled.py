@@ -23,17 +23,20 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from neardup.errors import OutputError
 
 HERE = Path(__file__).parent
 SHIPPED = HERE / "shipped"
+FORMAT = 2  # of the files: another number with every change of `kernels.compiler`
+AROUND = {HERE / f"{name}.py" for name in ("compiled", "compiler", "machine_code")}
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,50 @@ def _features() -> frozenset[str]:
     return frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
 
 
+def kernel_files(
+    function: Callable[..., object], signature: str, cells: bytes = b""
+) -> Iterator[Path]:
+    """Where the code of a kernel may be, for arguments of these types: as shipped, if that fits
+    this machine, and as compiled here. `cells` is what a function inside another refers to."""
+    folder = folder_name(Path(function.__code__.co_filename))
+    key = (signature, *_versions(), FORMAT)
+
+    def name(processor: tuple[str, str]) -> str:
+        digest = hashlib.sha256(repr((key, processor)).encode() + function.__code__.co_code + cells)
+        return f"{function.__qualname__}-{digest.hexdigest()[:24]}.nbc"
+
+    oldest = baseline()
+    if oldest is not None and shipped_fit():
+        yield SHIPPED / folder / name((oldest.cpu, ""))
+    yield writable() / folder / name(_processor())
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    """Of what compiled code depends on: the interpreter, numba, the machine."""
+    return str(sys.implementation.cache_tag), numba_version(), platform.machine(), sys.platform
+
+
+@cache
+def numba_folder() -> Path:
+    """Where numba is installed. Finding it does not import it."""
+    spec = find_spec("numba")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+@cache
+def numba_version() -> str:
+    """As numba says itself; its metadata would take longer to read."""
+    try:
+        text = (numba_folder() / "_version.py").read_text()
+    except OSError:
+        text = ""
+    found = re.search(r'"version": "([^"]+)"', text)
+    return found[1] if found else version("numba")
+
+
 @cache
 def folder_name(source: Path) -> str:
     """The folder of a module's kernels: its name, and a digest of all that goes into them."""
@@ -96,14 +143,15 @@ def folder_name(source: Path) -> str:
 def _imported(source: Path) -> frozenset[Path]:
     """The modules of kernels that `source` imports, directly or through others.
 
-    This module is none: it says where kernels lie, not what is in them.
+    Not those `AROUND` kernels, which store and load them: what is in kernels does not depend on
+    them.
     """
     lines = re.findall(
         r"^from neardup\.kernels(?:\.(\w+) import|( import .*))", source.read_text(), re.M
     )
     names = [name for module, several in lines for name in (module, *re.findall(r"\w+", several))]
     modules = [HERE / f"{name}.py" for name in names if (HERE / f"{name}.py").exists()]
-    modules = [module for module in modules if module != Path(__file__)]
+    modules = [module for module in modules if module not in AROUND]
     return frozenset(modules).union(*map(_imported, modules))
 
 
@@ -177,6 +225,7 @@ def cannot_keep(error: OSError) -> OutputError:
     return OutputError(f"cannot keep compiled kernels in {writable()}: {error.strerror}")
 
 
+@cache
 def _processor() -> tuple[str, str]:
     """The name and the features of the processor that numba compiles for."""
     import llvmlite.binding as llvm  # noqa: PLC0415 - `neardup --help` does without
@@ -187,13 +236,13 @@ def _processor() -> tuple[str, str]:
 
 
 def _mark(part: str, cpu: str, features: str) -> str:
-    parts = (sys.implementation.cache_tag, version("numba"), platform.machine(), cpu, features)
+    parts = (*_versions(), FORMAT, cpu, features)
     return f"ready-{part}-{hashlib.sha256(repr((parts, _all_sources())).encode()).hexdigest()[:16]}"
 
 
 @cache
 def _all_sources() -> str:
     """A digest of every kernel's source."""
-    sources = (source for source in HERE.glob("*.py") if source != Path(__file__))
+    sources = (source for source in HERE.glob("*.py") if source not in AROUND)
     names = sorted(map(folder_name, sources))
     return hashlib.sha256(repr(names).encode()).hexdigest()

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import Bytes, kernel
+from neardup.kernels.jit import Bytes, cgutils, intrinsic, kernel, of_numba, types
 
 Addresses = NDArray[np.uint64]
 Numbers = NDArray[np.int32]
 
-array_at: Any = numba.carray  # type: ignore[attr-defined]
+array_at: Any = of_numba("numba", "carray")
 
 
 def _pointer_to(_: Any, address: Any) -> Any:

@@ -7,13 +7,14 @@ Names of tags, attributes and values are compared by a 64-bit hash without regar
 from __future__ import annotations
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import of_numba
 from neardup.kernels.text_bits import BLOCK, eight_bytes, equal_bits, lowest_bit
 
 Bytes = NDArray[np.uint8]
+trailing_zeros = of_numba("numba.cpython.unsafe.numbers", "trailing_zeros")
 
 SLASH, COLON, SEMICOLON, EQUALS, GREATER = 47, 58, 59, 61, 62
 QUOTE, APOSTROPHE, BANG = 34, 39, 33

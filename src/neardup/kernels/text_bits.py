@@ -16,11 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import Bytes, borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.jit import (
+    Bytes,
+    borrowing_kernel,
+    inlined_kernel,
+    intrinsic,
+    kernel,
+    types,
+)
 
 Bits = NDArray[np.uint64]
 # The bits of the block before that a character across the border needs: see `_wide_ends`.
