@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
-from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 # How help shows the value of an option.
 VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
+# Texts that are such values, whoever reads them.
+PLAIN: Mapping[object, re.Pattern[str]] = {
+    str: re.compile(r".*", re.S),
+    int: re.compile(r"[0-9]{1,15}"),
+    float: re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?"),
+}
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
 METHODS = [
@@ -29,12 +36,20 @@ METHODS = [
 
 def examples_of(command: str) -> str:
     """The examples at the end of a command's help, one per line."""
-    lines = [f"[bold]{escape(line)}[/bold]" for line in TEXTS[command]["examples"]]
+    lines = [f"[bold]{escaped(line)}[/bold]" for line in TEXTS[command]["examples"]]
     return "\n".join([f"Example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
 
 
-class _PlainHelp:
-    """Help that shows no type of Python for switches and arguments."""
+def escaped(text: str) -> str:
+    """Text that rich must not read as markup; its own function takes long to import."""
+    return text.replace("[", r"\[")
+
+
+class _Plain:
+    """Help that shows no type of Python for switches and arguments, and values without pydantic.
+
+    Typer converts all values with pydantic, which takes a tenth of a second to load.
+    """
 
     def get_params(self, context: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(context)  # type: ignore[misc]
@@ -43,10 +58,41 @@ class _PlainHelp:
                 each.display_type_rich = lambda ctx: None
             elif each.is_flag:
                 each.metavar = ""
+            if "process_value" not in vars(each):
+                each.process_value = partial(_processed, each, each.process_value)
         return parameters
 
 
-class Command(_PlainHelp, TyperCommand):
+def _processed(parameter: Any, by_typer: Callable[..., Any], context: Any, value: Any) -> Any:
+    """The value of a parameter; typer's own way where it takes more than to convert a text."""
+    info = getattr(parameter, "type_descriptor", None)
+    if info is None or (value is None and parameter.required):
+        return by_typer(context, value)
+    several = parameter.multiple or parameter.nargs == -1
+    try:
+        if value is None:
+            made = () if several else None
+        else:
+            made = _converted(info.annotation, info.parameter_info, value)
+    except ValueError:
+        return by_typer(context, value)
+    return made if parameter.callback is None else parameter.callback(context, parameter, made)
+
+
+def _converted(kind: Any, info: Any, value: Any) -> Any:
+    """The value as an option of this kind, or ValueError: what is wrong with it is for typer."""
+    if kind == list[str] and value and all(isinstance(each, str) for each in value):
+        return list(value)
+    if type(value) is not str or kind not in PLAIN or not PLAIN[kind].fullmatch(value):
+        raise ValueError
+    least, most = getattr(info, "min", None), getattr(info, "max", None)
+    made = kind(value)
+    if (least is not None and made < least) or (most is not None and made > most):
+        raise ValueError
+    return made
+
+
+class Command(_Plain, TyperCommand):
     """A command with plain help, where --help is the last of the options."""
 
     def get_help_option(self, ctx: Any) -> Any:
@@ -56,7 +102,7 @@ class Command(_PlainHelp, TyperCommand):
         return option
 
 
-class Group(_PlainHelp, TyperGroup):
+class Group(_Plain, TyperGroup):
     """`neardup` itself, with plain help."""
 
 

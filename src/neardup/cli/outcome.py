@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from neardup.cli import messages
+from neardup.cli.options import escaped
 from neardup.errors import OutputError
 from neardup.local.estimate import estimate
 from neardup.local.prior import check_earlier
@@ -130,18 +131,13 @@ def show_clusters(result: Result) -> None:
     for cluster in result.clusters():
         if len(cluster.members) == 1:
             continue
-        table.add_row(f"[bold]{_escaped(cluster.kept)}[/bold]", "[green]kept[/green]", "")
+        table.add_row(f"[bold]{escaped(cluster.kept)}[/bold]", "[green]kept[/green]", "")
         for member in cluster.members:
             if member != cluster.kept:
                 row = rows[member]
-                table.add_row(f"  {_escaped(member)}", row["relation"], f"{row['similarity']:.2f}")
+                table.add_row(f"  {escaped(member)}", row["relation"], f"{row['similarity']:.2f}")
         table.add_section()
     Console().print(table)
-
-
-def _escaped(text: str) -> str:
-    """Ids come from pages: rich must not read them as markup."""
-    return text.replace("[", r"\[")
 
 
 Row = Mapping[str, Any]
