@@ -102,8 +102,8 @@ def test_pair_counts_and_rand_index_are_those_of_scikit_learn(
     labels = number_labels(truth, clusters)
     counts = count(truth, clusters)
     (_, false), (missed, found) = pair_confusion_matrix(labels.articles, labels.clusters)
-    assert counts.found.sum() == found / 2
-    assert counts.said.sum() == pytest.approx((found + false) / 2)
+    assert counts.correct.sum() == found / 2
+    assert counts.joined.sum() == pytest.approx((found + false) / 2)
     assert counts.true.sum() == (found + missed) / 2
     expected = adjusted_rand_score(labels.articles, labels.clusters)
     assert score(truth, clusters)["adjusted_rand"] == pytest.approx(expected, abs=1e-4)

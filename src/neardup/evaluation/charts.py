@@ -16,8 +16,8 @@ DASHES = ("-", "--", "-.", ":")  # colours repeat after ten lines, dashes then d
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart in two files; `name` is theirs without the extension. The picture does not name its
-    set: the name may be in any script, and a picture has one font."""
+    """A chart in two files, `name`.png and `name`.svg. The picture does not show the name of its
+    set, which may be in any script: a picture has one font."""
 
     name: str
     title: str
@@ -36,9 +36,9 @@ def draw_charts(out: Path, results: Results) -> list[Chart]:
         good = {method: scores for method, scores in methods.items() if "error" not in scores}
         curves = {method: scores for method, scores in good.items() if scores["curve"]}
         for kind, title, draw, data in (
-            ("comparison", "Methods compared", _compare, good),
-            ("precision-recall", "Precision and recall", _precision_recall, curves),
-            ("thresholds", "F1 by similarity threshold", _thresholds, curves),
+            ("comparison", "Methods compared", _draw_comparison, good),
+            ("precision-recall", "Precision and recall", _draw_precision_recall, curves),
+            ("thresholds", "F1 by similarity threshold", _draw_thresholds, curves),
         ):
             if data:
                 drawn.append(Chart(f"{kind}-{number}", title, name))
@@ -62,7 +62,7 @@ def _figure(path: Path) -> Iterator[Any]:
         figure.savefig(path.with_name(path.name + ".svg"), metadata={"Date": None})
 
 
-def _compare(axes: Any, methods: Mapping[str, Mapping[str, Any]]) -> None:
+def _draw_comparison(axes: Any, methods: Mapping[str, Mapping[str, Any]]) -> None:
     """One row per method: F1 with its interval, precision and recall."""
     order = sorted(methods, key=lambda name: (methods[name]["f1"], name))
     for row, name in enumerate(order):
@@ -78,28 +78,22 @@ def _compare(axes: Any, methods: Mapping[str, Mapping[str, Any]]) -> None:
     axes.set_xlabel("F1 (bar, line: 95 % interval), precision (diamond), recall (circle)")
 
 
-def _precision_recall(axes: Any, curves: Mapping[str, Mapping[str, Any]]) -> None:
+def _draw_precision_recall(axes: Any, curves: Mapping[str, Mapping[str, Any]]) -> None:
     """One line per method over all thresholds, with a dot at its own threshold."""
-    for number, (name, scores) in enumerate(curves.items()):
-        points, dashes = scores["curve"], DASHES[number // 10 % 4]
-        (line,) = axes.plot(points["recall"], points["precision"], dashes, label=name)
+    _draw_lines(axes, curves, "recall", "precision")
+    for line, scores in zip(axes.get_lines(), curves.values(), strict=True):
         axes.plot(scores["recall"], scores["precision"], "o", color=line.get_color())
-    axes.set_xlabel("recall")
-    axes.set_ylabel("precision")
-    _finish(axes)
 
 
-def _thresholds(axes: Any, curves: Mapping[str, Mapping[str, Any]]) -> None:
+def _draw_thresholds(axes: Any, curves: Mapping[str, Mapping[str, Any]]) -> None:
+    _draw_lines(axes, curves, "thresholds", "f1")
+    axes.set(xlabel="similarity threshold", ylabel="F1")
+
+
+def _draw_lines(axes: Any, curves: Mapping[str, Mapping[str, Any]], x: str, y: str) -> None:
     for number, (name, scores) in enumerate(curves.items()):
         points = scores["curve"]
-        axes.plot(points["thresholds"], points["f1"], DASHES[number // 10 % 4], label=name)
-    axes.set_xlabel("similarity threshold")
-    axes.set_ylabel("F1")
-    _finish(axes)
-
-
-def _finish(axes: Any) -> None:
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_ylim(-0.02, 1.02)
+        axes.plot(points[x], points[y], DASHES[number // 10 % 4], label=name)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=x, ylabel=y)
     axes.grid(alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

@@ -1,4 +1,4 @@
-"""Floors: the least F1 of a method on a set, in a file. Floors are only ever raised by program.
+"""Floors: a file with the least F1 of each method on each set. Only people lower a floor.
 
     [reprints-en.own-text]
     f1 = 0.97
@@ -41,33 +41,29 @@ def read_floors(path: Path) -> Floors:
     """Read a file of floors; one that was lowered without a reason is an error."""
     floors: Floors = {}
     for name, methods in read_toml(path).items():
-        for method, fields in _table(path, name, methods).items():
-            floors[name, method] = _floor(path, f"[{name}.{method}]", fields)
+        if not isinstance(methods, dict):
+            raise UsageError(f"{path}: {name!r} must be a table of methods: [{name}.METHOD]")
+        for method, fields in methods.items():
+            floors[name, method] = _floor(f"{path}, [{name}.{method}]", fields)
     return floors
 
 
-def _table(path: Path, name: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"{path}: {name!r} must be a table of methods: [{name}.METHOD]")
-    return value
-
-
-def _floor(path: Path, place: str, fields: object) -> Floor:
+def _floor(where: str, fields: object) -> Floor:
     known = {"f1", "highest", "reason"}
     if not isinstance(fields, dict) or not set(fields) <= known or "f1" not in fields:
-        raise UsageError(f"{path}, {place}: a floor has f1, highest and, if lowered, reason")
+        raise UsageError(f"{where}: a floor has f1, highest and, if lowered, reason")
     f1: Any = fields["f1"]
     highest: Any = fields.get("highest", f1)
     if not all(isinstance(each, int | float) and 0 < each <= 1 for each in (f1, highest)):
-        raise UsageError(f"{path}, {place}: f1 and highest must be above 0 and at most 1")
+        raise UsageError(f"{where}: f1 and highest must be above 0 and at most 1")
     reason = str(fields.get("reason", "")).strip()
     if f1 < highest and not reason:
-        raise UsageError(f"{path}, {place}: lowered from {highest} to {f1} without a reason")
+        raise UsageError(f"{where}: lowered from {highest} to {f1} without a reason")
     return Floor(float(f1), float(highest), reason)
 
 
 def broken(floors: Floors, results: Results) -> list[str]:
-    """One line for each method that failed or scored below its floor."""
+    """A line for each method that failed or scored below its floor."""
     lines = []
     for (name, method), floor in floors.items():
         scores = results.get(name, {}).get(method)
@@ -88,11 +84,10 @@ def raised(floors: Floors, results: Results) -> Floors:
             if "error" in scores:
                 continue
             allowed = math.floor((scores["f1"] - MARGIN) * 1000) / 1000
-            before = floors.get((name, method))
-            if allowed > (before.f1 if before else 0.0):
-                highest = max(allowed, before.highest if before else 0.0)
-                lowered = before.reason if before and allowed < highest else ""
-                higher[name, method] = Floor(allowed, highest, lowered)
+            floor = floors.get((name, method), Floor(0.0, 0.0))
+            if allowed > floor.f1:
+                reason = floor.reason if allowed < floor.highest else ""
+                higher[name, method] = Floor(allowed, max(allowed, floor.highest), reason)
     return higher
 
 
@@ -100,12 +95,11 @@ def write_floors(path: Path, floors: Floors) -> None:
     """Write the file, sorted by set and method."""
     lines = []
     for (name, method), floor in sorted(floors.items()):
-        lines.append(f"[{_key(name)}.{_key(method)}]\nf1 = {floor.f1}\nhighest = {floor.highest}")
+        key, method_key, reason = (  # TOML strings
+            json.dumps(each, ensure_ascii=False) for each in (name, method, floor.reason)
+        )
+        lines.append(f"[{key}.{method_key}]\nf1 = {floor.f1}\nhighest = {floor.highest}")
         if floor.reason:
-            lines[-1] += f"\nreason = {json.dumps(floor.reason, ensure_ascii=False)}"
+            lines[-1] += f"\nreason = {reason}"
     with writing(path):
         path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _key(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)

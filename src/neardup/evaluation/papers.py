@@ -2,8 +2,8 @@
 
 The papers' pages are not available, so each experiment runs on as many generated pages in the
 same language, and again on the same articles as plain texts: the difference is what site
-templates cost the method. The reasons given follow from the rule or from these runs; about the
-papers' own pages we repeat only what the papers say.
+templates cost the method. The reasons follow from the rule or from these runs; about the papers'
+own pages we repeat only what the papers say.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from neardup.config import read_toml
 from neardup.errors import UsageError
-from neardup.evaluation.metrics import score, score_rule
+from neardup.evaluation.metrics import RATES, score, score_rule
 from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, write_html
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
@@ -110,7 +111,10 @@ def reproduce(
     """
     if not 0 < fraction <= 1:
         raise UsageError(f"--fraction must be above 0 and at most 1, not {fraction}")
-    experiments = [_experiment(name) for name in names or EXPERIMENTS]
+    if wrong := [name for name in names or () if name not in EXPERIMENTS]:
+        known = ", ".join(EXPERIMENTS)
+        raise UsageError(f"no paper's experiment for {wrong[0]!r}; there are: {known}")
+    experiments = [EXPERIMENTS[name] for name in names or EXPERIMENTS]
     out, progress = Path(out), progress or Silent()
     total = sum(len(each.contenders) * len(each.trials) for each in experiments)
     progress.stage("papers", total=total)
@@ -127,29 +131,22 @@ def reproduce(
     return rows
 
 
-def _experiment(name: str) -> Experiment:
-    if name not in EXPERIMENTS:
-        known = ", ".join(EXPERIMENTS)
-        raise UsageError(f"no paper's experiment for {name!r}; there are: {known}")
-    return EXPERIMENTS[name]
-
-
 def _warm_up(experiment: Experiment, out: Path) -> None:
     """Run each contender on a few pages, so that compiling kernels is not timed."""
-    with scratch(out / ".papers") as place:
-        pages = write_set(place / "set", LEAST_PAGES, language=experiment.language, workers=1)
+    with scratch(out / ".papers") as work:
+        pages = write_set(work / "set", LEAST_PAGES, language=experiment.language, workers=1)
         for name in experiment.contenders:
-            run_alone(pages, Contender.named(name), place / "result")
+            run_alone(pages, Contender.named(name), work / "result")
 
 
 def _run(
     experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """One trial: generate the pages, run every contender on them."""
+    """Generate the pages of a trial and run every contender on them."""
     pages = max(LEAST_PAGES, round(trial.pages * fraction))
     repeats = trial.repeats if fraction == 1 else 1
-    with scratch(out / ".papers") as place:
-        folders = [place / f"set-{number}" for number in range(repeats)]
+    with scratch(out / ".papers") as work:
+        folders = [work / f"set-{number}" for number in range(repeats)]
         for number, folder in enumerate(folders):
             write_set(
                 folder,
@@ -165,25 +162,24 @@ def _run(
                 template_stops=trial.template_stops,
             )
         for name in experiment.contenders:
-            ours = [_measure(Contender.named(name), folder, place) for folder in folders]
+            ours = [_measure(Contender.named(name), folder, work / "result") for folder in folders]
             yield _row(experiment, trial, name, pages, _mean(ours))
 
 
-def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
+def _measure(contender: Contender, folder: Path, out: Path) -> dict[str, Any]:
     labelled = read_set(folder)
-    outcome = run_alone(labelled.pages, contender, place / contender.folder)
+    outcome = run_alone(labelled.pages, contender, out)
     if outcome.result is None:
         return {"error": outcome.error}
     seconds: Mapping[str, float] = outcome.result.summary["run"]["seconds"]
     scores = score(labelled.truth, clusters_of(outcome.result))
-    rule = score_rule(outcome.result, labelled.truth)
-    shutil.rmtree(place / contender.folder)
-    extraction = sum(spent for stage, spent in seconds.items() if stage in EXTRACTION)
+    rule = score_rule(outcome.result, labelled.truth) or {}
+    extraction = sum(seconds.get(stage, 0) for stage in EXTRACTION)
     by_page = scores["by_page"]
     return {
         **{f"page_{figure}": by_page[figure] for figure in ("precision", "recall", "accuracy")},
-        **{figure: scores[figure] for figure in ("precision", "recall", "f1")},
-        **({f"rule_{figure}": rule[figure] for figure in ("precision", "recall")} if rule else {}),
+        **{figure: scores[figure] for figure in RATES},
+        **{f"rule_{figure}": rule[figure] for figure in ("precision", "recall") if rule},
         "extraction_seconds": round(extraction, 3),
         "comparison_seconds": round(outcome.seconds - extraction, 3),
         "total_seconds": round(outcome.seconds, 3),
@@ -194,8 +190,8 @@ def _measure(contender: Contender, folder: Path, place: Path) -> dict[str, Any]:
 
 def _mean(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The mean of each figure over the repeats that have it; an error is passed on."""
-    if failed := [dict(each) for each in repeats if "error" in each]:
-        return failed[0]
+    if errors := [dict(each) for each in repeats if "error" in each]:
+        return errors[0]
     means: dict[str, Any] = {}
     for figure in dict.fromkeys(figure for each in repeats for figure in each):
         values = [each[figure] for each in repeats if figure in each]
@@ -207,7 +203,7 @@ def _mean(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _row(
     experiment: Experiment, trial: Trial, name: str, pages: int, ours: dict[str, Any]
 ) -> dict[str, Any]:
-    """Our figures beside the paper's, which are of its own method only."""
+    """Our figures next to the paper's, which it has for its own method only."""
     claimed = dict(trial.claims) if name.partition(":")[0] == experiment.name else {}
     short = [figure for figure in claimed if _falls_short(figure, claimed[figure], ours)]
     return {
@@ -229,52 +225,38 @@ def _row(
 def _falls_short(figure: str, claim: float, ours: Mapping[str, Any]) -> bool:
     if figure not in ours:
         return True
-    slower = figure.endswith("seconds") and ours[figure] > claim
-    return bool(slower or (not figure.endswith("seconds") and ours[figure] < claim))
+    return bool(ours[figure] > claim if figure.endswith("seconds") else ours[figure] < claim)
 
 
 def describe_machine() -> str:
     """The machine the seconds were measured on."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    model = platform.processor() or platform.machine()
     listing = Path("/proc/cpuinfo")
-    if listing.is_file():
-        named = [line for line in listing.read_text().splitlines() if line.startswith("model name")]
-        model = named[0].partition(":")[2].strip() if named else model
-    parts = [model, f"{cores} cores", *_memory(), platform.system()]
-    return ", ".join([*parts, f"Python {platform.python_version()}"])
-
-
-def _memory() -> list[str]:
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return []
-    return [f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"]
+    model = re.search(
+        r"^model name\s*: (.*)", listing.read_text() if listing.is_file() else "", re.M
+    )
+    parts = [model[1] if model else platform.processor() or platform.machine(), f"{cores} cores"]
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        parts.append(f"{memory / 2**30:.0f} GiB")
+    return ", ".join([*parts, platform.system(), f"Python {platform.python_version()}"])
 
 
 def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     report = {"machine": describe_machine(), "results": rows}
     text = json.dumps(report, ensure_ascii=False, indent=2) + "\n"
     (out / "papers.json").write_text(text, encoding="utf-8")
-    experiments = [
-        [row for row in rows if row["experiment"] == name]
-        for name in dict.fromkeys(row["experiment"] for row in rows)
-    ]
-    write_html(
-        out / "papers.html",
-        machine=report["machine"],
-        experiments=experiments,
-        figures=FIGURES,
-        cells=cells,
-    )
+    experiments = [list(each) for _, each in groupby(rows, key=lambda row: row["experiment"])]
+    write_html(out / "papers.html", **report, experiments=experiments, figures=FIGURES, cells=cells)
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
     """A table row: our figures, with the paper's in brackets."""
     ours, claimed = row["measured"], row["claimed"]
-    shown = [row["method"], f"{row['pages']:,}", row["input"]]
+    texts = [row["method"], f"{row['pages']:,}", row["input"]]
     if "error" in ours:
-        return [*shown, ours["error"], *[""] * (len(FIGURES) - 1)]
+        return [*texts, ours["error"], *[""] * (len(FIGURES) - 1)]
     for figure in FIGURES:
         theirs = f" ({claimed[figure]:g})" if figure in claimed else ""
-        shown.append(f"{ours[figure]:g}{theirs}" if figure in ours else "")
-    return shown
+        texts.append(f"{ours[figure]:g}{theirs}" if figure in ours else "")
+    return texts

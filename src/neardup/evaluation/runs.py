@@ -1,8 +1,7 @@
 """`evaluate`: run methods on labelled sets, score them, and write tables, charts and a web page.
 
-`Evaluation` is what comes back: records for a data frame, and the files.
-
-Each run is a separate process, so that peak memory is the method's and a crash ends one run only.
+It returns an `Evaluation`, which gives records for a data frame. Each run is a separate process,
+so that peak memory is the method's and a crash ends one run only.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any
 
 from neardup.errors import UsageError
 from neardup.evaluation.charts import Chart, Results, charts_possible, draw_charts
-from neardup.evaluation.metrics import by_language, curve, score, score_rule
+from neardup.evaluation.metrics import RATES, by_language, curve, score, score_rule
 from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, languages_of, read_set
 from neardup.local.result import Result, make_empty, writing
 from neardup.local.run import Progress, Silent
@@ -79,13 +78,6 @@ class Outcome:
     error: str = ""
 
 
-def contenders(names: list[str]) -> list[Contender]:
-    """The contenders of these names, each once."""
-    if not names:
-        raise UsageError("name at least one method")
-    return [Contender.named(name) for name in dict.fromkeys(names)]
-
-
 @contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
     """A temporary directory at a fixed path; leftovers of a killed run are removed."""
@@ -104,8 +96,7 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         "neardup",
         "dedup",
         str(pages),
-        "--out",
-        str(out),
+        f"--out={out}",
         "--force",
         "-q",
     ]
@@ -123,13 +114,13 @@ def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None 
         lines = log.read().splitlines()
     if done.returncode:
         messages = [line for line in lines if line.startswith("neardup: ")]
-        # A hint may follow the error; what comes before it is progress, which -q leaves out.
+        # A hint may follow the error; -q omits progress before it.
         reason = (messages or lines[-1:] or [f"neardup: ended with code {done.returncode}"])[0]
         return Outcome(None, time.monotonic() - started, 0, reason.removeprefix("neardup: "))
     result = Result(out)
-    measured: Mapping[str, Any] = result.summary["run"]
-    spent = sum(each for stage, each in measured["seconds"].items() if stage != "report")
-    return Outcome(result, spent, measured["peak_memory_bytes"])
+    run: Mapping[str, Any] = result.summary["run"]
+    seconds = sum(each for stage, each in run["seconds"].items() if stage != "report")
+    return Outcome(result, seconds, run["peak_memory_bytes"])
 
 
 @dataclass(frozen=True)
@@ -145,37 +136,52 @@ class Evaluation:
     results: Results  # by set, then method: everything in results.json
 
     def scores(self) -> list[dict[str, Any]]:
-        """One record per set and method: the columns of results.csv, None where there is none."""
-        return list(_rows(self.results))
+        """One record per set and method: the columns of results.csv; None if not measured."""
+        records = []
+        for key, scores in self._scores():
+            low, high = scores.get("intervals", {}).get("f1", (None, None))
+            rule = scores.get("rule_pairs") or {}
+            records.append(
+                {
+                    **{column: scores.get(column) for column in COLUMNS},
+                    **key,
+                    "f1_low": low,
+                    "f1_high": high,
+                    **{f"rule_{rate}": rule.get(rate) for rate in RATES},
+                    "b_cubed_f1": scores.get("b_cubed", {}).get("f1"),
+                }
+            )
+        return records
 
     def by_kind(self) -> list[dict[str, Any]]:
         """One record per set, method and kind of change: its recall and its false pairs."""
         records = []
-        for place, scores in self._placed():
+        for key, scores in self._scores():
             recall, false = scores.get("recall_by_kind", {}), scores.get("false_pairs_by_kind", {})
             for kind in sorted({*recall, *false}):
-                counted = {"recall": recall.get(kind), "false_pairs": false.get(kind, 0)}
-                records.append({**place, "kind": kind, **counted})
+                figures = {"recall": recall.get(kind), "false_pairs": false.get(kind, 0)}
+                records.append({**key, "kind": kind, **figures})
         return records
 
     def by_language(self) -> list[dict[str, Any]]:
         """One record per set, method and language: precision, recall, F1, true pairs."""
         return [
-            {**place, "language": language, **rated}
-            for place, scores in self._placed()
-            for language, rated in scores.get("by_language", {}).items()
+            {**key, "language": language, **figures}
+            for key, scores in self._scores()
+            for language, figures in scores.get("by_language", {}).items()
         ]
 
     def curves(self) -> list[dict[str, Any]]:
         """One record per set, method and similarity threshold: precision, recall and F1 there."""
         return [
-            {**place, "threshold": threshold, "precision": precision, "recall": recall, "f1": f1}
-            for place, scores in self._placed()
+            {**key, "threshold": threshold, "precision": precision, "recall": recall, "f1": f1}
+            for key, scores in self._scores()
             if scores.get("curve")
             for threshold, precision, recall, f1 in zip(*scores["curve"].values(), strict=True)
         ]
 
-    def _placed(self) -> Iterator[tuple[dict[str, str], Mapping[str, Any]]]:
+    def _scores(self) -> Iterator[tuple[dict[str, str], Mapping[str, Any]]]:
+        """The scores of each set and method, with their names."""
         for name, methods in self.results.items():
             for method, scores in methods.items():
                 yield {"set": name, "method": method}, scores
@@ -191,13 +197,13 @@ def evaluate(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Run every method on every labelled set and score what it finds.
+    """Run every method on every labelled set and score the clusters.
 
-    A set is a folder with pages and labels: truth.csv (id, article) or pairs.csv (a, b, label). A
-    method is a name, `name:paper` or `name:option=value`; None means all. With `out`, results.json,
-    results.csv, index.html and charts are written there, and with `keep_results` the result of
-    each run under `out/runs`. If a method fails on a set, its record has the error and the others
-    go on. Each run has a process of its own, so seconds and memory are the method's.
+    A set is a directory with pages and labels: truth.csv (id, article) or pairs.csv (a, b, label).
+    A method is a name, `name:paper` or `name:option=value`; None means all. With `out`,
+    results.json, results.csv, index.html and charts are written there, and with `keep_results` the
+    result of each run under `out/runs`. If a method fails on a set, its record has the error, and
+    the others continue. Each run is a separate process, so seconds and memory are the method's.
 
         measured = neardup.evaluate(["labelled"], methods=["own-text"])
         for row in measured.scores():
@@ -207,10 +213,15 @@ def evaluate(
         sets = [sets]
     if keep_results and out is None:
         raise UsageError("results are kept in a folder: name `out`")
-    entries = contenders(list(BUILT_IN if methods is None else methods))
-    labelled = _distinct([read_set(folder, duplicate_from) for folder in sets])
+    names = list(BUILT_IN if methods is None else methods)
+    if not names:
+        raise UsageError("name at least one method")
+    contenders = [Contender.named(name) for name in dict.fromkeys(names)]
+    labelled = [read_set(folder, duplicate_from) for folder in sets]
+    if not labelled or len({each.name for each in labelled}) < len(labelled):
+        raise UsageError("name at least one set; sets need different directory names")
     progress = progress or Silent()
-    progress.stage("evaluate", total=len(labelled) * len(entries))
+    progress.stage("evaluate", total=len(labelled) * len(contenders))
     results: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
         if out is None:
@@ -223,10 +234,10 @@ def evaluate(
         for each in labelled:
             results[each.name] = {}
             languages = languages_of(each)
-            for contender in entries:
+            for contender in contenders:
                 target = runs / each.name / contender.folder
-                measured = measure(each, contender, target, workers, languages)
-                results[each.name][contender.name] = measured
+                scores = measure(each, contender, target, workers, languages)
+                results[each.name][contender.name] = scores
                 if not keep_results:
                     shutil.rmtree(target, ignore_errors=True)
                 progress.advance(1)
@@ -236,13 +247,6 @@ def evaluate(
     return Evaluation(results)
 
 
-def _distinct(sets: list[LabelledSet]) -> list[LabelledSet]:
-    names = [each.name for each in sets]
-    if not sets or len(set(names)) < len(names):
-        raise UsageError("name at least one set; sets need different directory names")
-    return sets
-
-
 def measure(
     labelled: LabelledSet,
     contender: Contender,
@@ -250,7 +254,7 @@ def measure(
     workers: int | None = None,
     languages: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Scores, seconds and memory of one method on one set; by language if these are given."""
+    """Scores, seconds and memory of one method on one set; `languages` adds scores by language."""
     target.parent.mkdir(parents=True, exist_ok=True)
     outcome = run_alone(labelled.pages, contender, target, workers)
     cost = {
@@ -264,12 +268,11 @@ def measure(
     scores = score(labelled.truth, clusters)
     if languages:
         scores["by_language"] = by_language(labelled.truth, clusters, languages)
-    moved = curve(outcome.result, labelled.truth)
+    points = curve(outcome.result, labelled.truth)
     if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
         scores["duplicate_from"] = labelled.truth.duplicate_from
-    rule = score_rule(outcome.result, labelled.truth)
-    measured = {**scores, "rule_pairs": rule, "pages": len(clusters), **cost}
-    return {**measured, "curve": asdict(moved) if moved else None}
+    scores["rule_pairs"] = score_rule(outcome.result, labelled.truth)
+    return {**scores, "pages": len(clusters), **cost, "curve": asdict(points) if points else None}
 
 
 def clusters_of(result: Result) -> dict[str, str]:
@@ -284,33 +287,15 @@ def write_tables(out: Path, results: Results) -> None:
     with (out / "results.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(_rows(results))
-
-
-def _rows(results: Results) -> Iterator[dict[str, Any]]:
-    for name, methods in results.items():
-        for method, scores in methods.items():
-            low, high = scores.get("intervals", {}).get("f1", (None, None))
-            row = {column: scores.get(column) for column in COLUMNS}
-            b_cubed = scores.get("b_cubed", {}).get("f1")
-            rule = scores.get("rule_pairs") or {}
-            yield {
-                **row,
-                "set": name,
-                "method": method,
-                "f1_low": low,
-                "f1_high": high,
-                **{f"rule_{name}": rule.get(name) for name in ("precision", "recall", "f1")},
-                "b_cubed_f1": b_cubed,
-            }
+        writer.writerows(Evaluation(results).scores())
 
 
 def write_page(
     out: Path, results: Results, charts: Sequence[Chart], *, alone: bool = False
 ) -> None:
-    """Write index.html, one page with everything in it: all methods on all sets, then each set.
+    """Write index.html, a self-contained page: all methods on all sets, then each set.
 
-    The best methods come first. With `alone` it links to no file beside it.
+    The best methods come first. With `alone`, the page links to no other file.
     """
     evaluation = Evaluation(results)
     f1 = {(row["method"], row["set"]): row["f1"] for row in evaluation.scores()}
@@ -319,30 +304,35 @@ def write_page(
         Grid.of("Recall by kind of change", evaluation.by_kind(), "kind", "recall"),
         Grid.of("F1 by language", evaluation.by_language(), "language", "f1"),
     ]
-    sets = []
-    for name, methods in results.items():
-        order = sorted(methods.items(), key=lambda each: -each[1].get("f1", -1))
-        kinds = {
-            figure: sorted({kind for scores in methods.values() for kind in scores.get(figure, ())})
-            for figure in ("recall_by_kind", "false_pairs_by_kind")
-        }
-        spoken = sorted(
-            {tag for scores in methods.values() for tag in scores.get("by_language", ())}
-        )
-        sets.append({"name": name, "methods": order, "kinds": kinds, "languages": spoken})
-    pictures = {
-        chart.name: b64encode((out / f"{chart.name}.svg").read_bytes()).decode() for chart in charts
-    }
-    names = dict.fromkeys(row["method"] for row in evaluation.scores())
     write_html(
         out / "index.html",
-        sets=sets,
+        sets=[_set_tables(name, methods) for name, methods in results.items()],
         charts=charts,
-        pictures=pictures,
+        pictures={
+            chart.name: b64encode((out / f"{chart.name}.svg").read_bytes()).decode()
+            for chart in charts
+        },
         tables=[table for table in tables if table.columns],
-        methods=sorted(names, key=lambda name: -(tables[0].mean(name) or 0.0)),
+        methods=sorted(
+            dict.fromkeys(method for method, _ in f1),
+            key=lambda name: -(tables[0].mean(name) or 0.0),
+        ),
         alone=alone,
     )
+
+
+def _set_tables(name: str, methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The methods of a set, best first, and the columns of its tables."""
+
+    def columns(figure: str) -> list[str]:
+        return sorted({column for scores in methods.values() for column in scores.get(figure, ())})
+
+    return {
+        "name": name,
+        "methods": sorted(methods.items(), key=lambda each: -each[1].get("f1", -1)),
+        "kinds": {each: columns(each) for each in ("recall_by_kind", "false_pairs_by_kind")},
+        "languages": columns("by_language"),
+    }
 
 
 @dataclass(frozen=True)
@@ -360,7 +350,7 @@ class Grid:
         for row in records:
             if row[figure] is not None:
                 values.setdefault((row["method"], row[column]), []).append(row[figure])
-        means = {place: sum(each) / len(each) for place, each in values.items()}
+        means = {key: sum(each) / len(each) for key, each in values.items()}
         return cls(title, means, sorted({name for _, name in means}))
 
     def mean(self, method: str) -> float | None:

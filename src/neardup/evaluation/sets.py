@@ -68,15 +68,13 @@ def read_set(folder: str | Path, duplicate_from: float | None = None) -> Labelle
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a directory with pages and labels")
-    pages = next((folder / name for name in PAGES if (folder / name).exists()), None)
-    if pages is None:
+    pages = [folder / name for name in PAGES if (folder / name).exists()]
+    if not pages:
         raise InputError(f"{folder} has no pages: none of {', '.join(PAGES)}")
-    labels = next(
-        (folder / name for name in ("truth.csv", "pairs.csv") if (folder / name).is_file()), None
-    )
-    if labels is None:
+    labels = [folder / name for name in ("truth.csv", "pairs.csv") if (folder / name).is_file()]
+    if not labels:
         raise InputError(f"{folder} has no labels: neither truth.csv nor pairs.csv")
-    return LabelledSet(folder.resolve().name, pages, read_truth(labels, duplicate_from))
+    return LabelledSet(folder.resolve().name, pages[0], read_truth(labels[0], duplicate_from))
 
 
 def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
@@ -98,10 +96,13 @@ def read_truth(path: Path, duplicate_from: float | None = None) -> Truth:
 
 
 def check_labels(labelled: LabelledSet, pages: Collection[str]) -> None:
-    """Refuse labels of which none is about a page of the set: they would score as no duplicates."""
+    """Refuse labels that match no page of the set: they would score as if nothing were found."""
     truth = labelled.truth
-    named = truth.articles if isinstance(truth, ClusterTruth) else chain.from_iterable(truth.pairs)
-    ids = list(dict.fromkeys(named))
+    ids = list(
+        truth.articles
+        if isinstance(truth, ClusterTruth)
+        else dict.fromkeys(chain.from_iterable(truth.pairs))
+    )
     if not any(each in pages for each in ids):
         raise InputError(
             f"no label of {labelled.name} matches one of its pages: the labels name {_some(ids)}; "
@@ -120,7 +121,7 @@ def languages_of(labelled: LabelledSet) -> dict[str, str]:
 
 
 def _some(ids: Sequence[str]) -> str:
-    """Three of some ids."""
+    """The first three ids."""
     return ", ".join(map(repr, ids[:3])) + (" ..." if len(ids) > 3 else "")
 
 

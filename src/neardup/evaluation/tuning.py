@@ -1,13 +1,13 @@
 """`tune`: choose a method's thresholds on labels, and report how certain the choice is.
 
-Every setting tried has its pair counts by unit (see `metrics`). Cross-validation measures the
-choice on units it has not seen; bootstrap samples show how much it depends on these labels.
+Each setting has its pair counts by unit (see `metrics`). Cross-validation measures the choice on
+units it has not seen; bootstrap samples show how much it depends on these labels.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from neardup.api import dedup
 from neardup.arrays import Floats, Numbers
 from neardup.config import OptionInfo, describe_options
 from neardup.errors import UsageError
-from neardup.evaluation.metrics import Counts, count, intervals, pairwise, rates, redraw
+from neardup.evaluation.metrics import RATES, Counts, count, intervals, pairwise, rates, redraw
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import LabelledSet, PairTruth, check_labels, read_set
 from neardup.local.result import writing
@@ -63,20 +63,20 @@ def values_to_try(info: OptionInfo) -> list[float]:
     """Values around the default within the option's range, in order, including the default."""
     default = float(info.default)  # type: ignore[arg-type] # numbers only
     if info.type == "int":
-        tried = [default + step for step in _STEPS]
+        values = [default + step for step in _STEPS]
     elif info.maximum is not None and info.maximum <= 1:
-        tried = [*_SHARES, default]
+        values = [*_SHARES, default]
     else:
-        tried = [default * factor for factor in _FACTORS]
+        values = [default * factor for factor in _FACTORS]
     low = -float("inf") if info.minimum is None else info.minimum
     high = float("inf") if info.maximum is None else info.maximum
-    return sorted({value for value in tried if low <= value <= high})
+    return sorted({value for value in values if low <= value <= high})
 
 
 FOLDS = 5
 HANDFUL = 50  # with fewer labelled pairs of a kind a choice is a guess
 
-Table = Floats  # settings x units x (found, said, true)
+Table = Floats  # settings x units x (correct, joined, true)
 
 
 @dataclass(frozen=True)
@@ -97,43 +97,39 @@ class Choice:
         return float(np.mean(self.chosen_again == self.setting))
 
 
-def choose(tried: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
+def choose(settings: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
     """The setting with the best F1; with `precision`, the best recall at that precision.
 
     Ties go to the first, so list settings in order of preference.
     """
-    table = np.stack([np.stack([c.found, c.said, c.true], axis=1) for c in tried])
-    units = table.shape[1]
-    best = int(_best(table.sum(axis=1)[None], precision)[0])
+    table = np.stack([counts.by_unit for counts in settings])
+    best = int(_best(table.sum(axis=1), precision))
     held_out = _held_out(table, precision, seed)
-    drawn = redraw(table.transpose(1, 0, 2).reshape(units, -1), seed)
-    again = _best(drawn.reshape(-1, len(tried), 3), precision)
-    total = table[best].sum(axis=0)
-    reached = precision is None or bool(rates(*total)[0] >= precision)
+    samples = redraw(table.transpose(1, 0, 2).reshape(table.shape[1], -1), seed)
+    sums = settings[best].sums()
     return Choice(
         best,
-        pairwise(tried[best]),
+        pairwise(settings[best]),
         pairwise(held_out),
         intervals(held_out, seed),
-        again,
-        round(float(total[2])),
-        reached,
+        _best(samples.reshape(-1, len(settings), 3), precision),
+        round(sums[2]),
+        precision is None or bool(rates(*sums)[0] >= precision),
     )
 
 
 def _best(sums: Table, precision: float | None) -> Numbers:
-    """The best setting for each row of sums (settings x counts); ties go to the first.
+    """The best setting, of one table of sums (settings x counts) or of several.
 
     If no setting reaches the precision: the most precise one that finds anything.
     """
-    got, recall, f1 = rates(sums[..., 0], sums[..., 1], sums[..., 2])
+    reached, recall, f1 = rates(sums[..., 0], sums[..., 1], sums[..., 2])
     if precision is None:
         value = f1
     else:
-        enough = got >= precision
-        finds = sums[..., 0] > 0
-        value = np.where(enough, 1 + recall, np.where(finds, got, 0))
-    tie = got * 1e-9  # ties go to the more precise setting, then to the first
+        fallback = np.where(sums[..., 0] > 0, reached, 0)
+        value = np.where(reached >= precision, 1 + recall, fallback)
+    tie = reached * 1e-9  # ties go to the more precise setting, then to the first
     best: Numbers = np.argmax(value + tie, axis=-1)
     return best
 
@@ -142,12 +138,11 @@ def _held_out(table: Table, precision: float | None, seed: int) -> Counts:
     """The counts of each unit under the setting chosen on the other folds."""
     units = table.shape[1]
     fold = np.random.default_rng(seed).permutation(units) % min(FOLDS, units)
-    kept = np.empty((units, 3))
+    counts = np.empty((units, 3))
     for number in range(int(fold.max(initial=0)) + 1):
         out = fold == number
-        chosen = int(_best(table[:, ~out].sum(axis=1)[None], precision)[0])
-        kept[out] = table[chosen, out]
-    return Counts(kept[:, 0], kept[:, 1], kept[:, 2])
+        counts[out] = table[int(_best(table[:, ~out].sum(axis=1), precision)), out]
+    return Counts(*counts.T)
 
 
 Setting = Mapping[str, float]
@@ -155,12 +150,12 @@ Setting = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Tuned:
-    """The options chosen for a method, and all that was tried."""
+    """The options chosen for a method, and all settings tried."""
 
     method: str
     options: Setting
     choice: Choice
-    tried: tuple[tuple[Setting, dict[str, object]], ...]  # each with its scores
+    tried: tuple[tuple[Setting, dict[str, object]], ...]  # with their scores
     ranges: Mapping[str, tuple[float, float]]  # 95 % of the bootstrap choices
     defaults: Setting
     default_scores: dict[str, object]
@@ -192,73 +187,45 @@ def tune(
     progress = progress or Silent()
     progress.stage("tune", total=sum(len(values) for values in grids.values()) - len(grids) + 1)
     defaults = {info.name: float(info.default) for info in infos}  # type: ignore[arg-type]
-    tried = _Tried(labelled, method, workers, progress, lambda each: _steps(each, defaults, grids))
-    best = dict(defaults)
+    tried: list[tuple[Setting, Counts]] = []
+    best = defaults
     for name, values in grids.items():
         for value in values:
-            tried.run({**best, name: value})
-        settings, counts = tried.listed()
-        best = dict(settings[choose(counts, precision).setting])
-    settings, counts = tried.listed()
-    choice = choose(counts, precision)
+            setting = {**best, name: value}
+            if all(setting != other for other, _ in tried):
+                tried.append((setting, _run(labelled, method, setting, workers)))
+                progress.advance(1)
+        tried.sort(key=lambda each: _steps_from(defaults, each[0], grids))
+        choice = choose([counts for _, counts in tried], precision)
+        best = dict(tried[choice.setting][0])
     return Tuned(
         method,
-        settings[choice.setting],
+        best,
         choice,
-        tuple((setting, pairwise(each)) for setting, each in zip(settings, counts, strict=True)),
-        _ranges(settings, choice),
+        tuple((setting, pairwise(counts)) for setting, counts in tried),
+        _ranges([setting for setting, _ in tried], choice),
         defaults,
-        pairwise(tried.run(defaults)),
+        next(pairwise(counts) for setting, counts in tried if setting == defaults),
         truth.labels.count(False) if isinstance(truth := labelled.truth, PairTruth) else None,
     )
 
 
-def _steps(setting: Setting, defaults: Setting, grids: Mapping[str, list[float]]) -> int:
+def _run(labelled: LabelledSet, method: str, setting: Setting, workers: int | None) -> Counts:
+    with tempfile.TemporaryDirectory(prefix="neardup-tune-") as folder:
+        out = Path(folder) / "result"
+        clusters = clusters_of(
+            dedup(str(labelled.pages), out, method=method, options=setting, workers=workers)
+        )
+    check_labels(labelled, clusters)
+    return count(labelled.truth, clusters)
+
+
+def _steps_from(defaults: Setting, setting: Setting, grids: Mapping[str, list[float]]) -> int:
     """The distance of a setting from the defaults, in grid steps."""
     return sum(
         abs(values.index(setting[name]) - values.index(defaults[name]))
         for name, values in grids.items()
     )
-
-
-class _Tried:
-    """The settings run so far, with their counts."""
-
-    def __init__(
-        self,
-        labelled: LabelledSet,
-        method: str,
-        workers: int | None,
-        progress: Progress,
-        distance: Callable[[Setting], int],
-    ) -> None:
-        self._labelled, self._method = labelled, method
-        self._workers, self._progress, self._distance = workers, progress, distance
-        self._counts: dict[tuple[tuple[str, float], ...], Counts] = {}
-
-    def run(self, setting: Setting) -> Counts:
-        """The counts of a setting; each is run once."""
-        key = tuple(sorted(setting.items()))
-        if key not in self._counts:
-            with tempfile.TemporaryDirectory(prefix="neardup-tune-") as folder:
-                result = dedup(
-                    str(self._labelled.pages),
-                    Path(folder) / "result",
-                    method=self._method,
-                    options=setting,
-                    workers=self._workers,
-                )
-                clusters = clusters_of(result)
-                check_labels(self._labelled, clusters)
-                self._counts[key] = count(self._labelled.truth, clusters)
-            self._progress.advance(1)
-        return self._counts[key]
-
-    def listed(self) -> tuple[list[Setting], list[Counts]]:
-        """Settings and counts, nearest to the defaults first."""
-        listed = [(dict(key), counts) for key, counts in self._counts.items()]
-        listed.sort(key=lambda each: self._distance(each[0]))
-        return [setting for setting, _ in listed], [counts for _, counts in listed]
 
 
 def _ranges(settings: list[Setting], choice: Choice) -> dict[str, tuple[float, float]]:
@@ -273,20 +240,20 @@ def _ranges(settings: list[Setting], choice: Choice) -> dict[str, tuple[float, f
 def describe(tuned: Tuned) -> list[str]:
     """The choice and its certainty, as lines of text."""
     choice = tuned.choice
+    defaults = ", ".join(f"{name} = {_number(value)}" for name, value in tuned.defaults.items())
+    bounds = ", ".join(
+        f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in choice.held_out_intervals.items()
+    )
     lines = [
         f"{name} = {_number(value)}, from {_number(tuned.ranges[name][0])} to "
         f"{_number(tuned.ranges[name][1])} on bootstrap samples of the labels"
         for name, value in tuned.options.items()
+    ] + [
+        f"{choice.agreement:.0%} of {choice.chosen_again.size:,} samples choose exactly this",
+        f"on these labels: {_scores(choice.scores)}; "
+        f"default: {_scores(tuned.default_scores)} ({defaults})",
+        f"on held-out labels: {_scores(choice.held_out)}; 95 % intervals: {bounds}",
     ]
-    lines.append(
-        f"{choice.agreement:.0%} of {choice.chosen_again.size:,} samples choose exactly this"
-    )
-    lines.append(f"on these labels: {_scores(choice.scores)}; default: {_default(tuned)}")
-    held = choice.held_out_intervals
-    lines.append(
-        f"on held-out labels: {_scores(choice.held_out)}; 95 % intervals: "
-        + ", ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in held.items())
-    )
     for number, what in ((choice.true_pairs, "duplicate"), (tuned.labelled_different, "different")):
         if number is not None and number < HANDFUL:
             lines.append(
@@ -298,13 +265,8 @@ def describe(tuned: Tuned) -> list[str]:
     return lines
 
 
-def _default(tuned: Tuned) -> str:
-    options = ", ".join(f"{name} = {_number(value)}" for name, value in tuned.defaults.items())
-    return f"{_scores(tuned.default_scores)} ({options})"
-
-
 def _scores(scores: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {scores[name]:.3f}" for name in ("precision", "recall", "f1"))
+    return ", ".join(f"{name} {scores[name]:.3f}" for name in RATES)
 
 
 def write_config(tuned: Tuned, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -65,8 +65,8 @@ class Writer:
         return self.finish(name, self._draws.picks(self.language.forms[name], count))
 
     def finish(self, name: str, forms: Sequence[Form]) -> list[str]:
-        """These forms of this name, filled; with full stops where real sites have them, since
-        some methods look for them."""
+        """Fill these forms of this name, with full stops where real sites have them, since some
+        methods look for them."""
         texts, stop = self.fill(forms), self.language.stop
         if name not in TEMPLATE_SENTENCES:
             return texts
@@ -98,11 +98,7 @@ def group(sentences: list[str], size: Callable[[], int]) -> tuple[tuple[str, ...
 
 def reprint(kind: str, article: Article, draws: Draws) -> Article:
     """The article as changed by this kind of reprint, or of copy on its own host."""
-    return _CHANGES.get(kind, _unchanged)(article, draws)
-
-
-def _unchanged(article: Article, _: Draws) -> Article:
-    return article
+    return _CHANGES[kind](article, draws) if kind in _CHANGES else article
 
 
 def retitle(article: Article, key: tuple[int | str, ...], draws: Draws) -> Article:
@@ -113,12 +109,15 @@ def retitle(article: Article, key: tuple[int | str, ...], draws: Draws) -> Artic
 
 def edit_title(article: Article, draws: Draws) -> Article:
     """The article with one word of its title replaced."""
-    spaced = article.language == "en"
-    units = article.title.split(" ") if spaced else list(article.title)
-    width = 1 if spaced else 2
-    place = draws.below(max(len(units) - width, 1))
-    units[place : place + width] = [language(article.language).word("N", draws)]
+    units, width = _units(article.title, article.language)
+    start = draws.below(max(len(units) - width, 1))
+    units[start : start + width] = [language(article.language).word("N", draws)]
     return replace(article, title=language(article.language).gap.join(units))
+
+
+def _units(text: str, code: str) -> tuple[list[str], int]:
+    """The words of an English text, the characters of a Chinese one; and how many make a word."""
+    return (text.split(" "), 1) if code == "en" else (list(text), 2)
 
 
 @lru_cache(maxsize=2 * STOCK)
@@ -135,16 +134,9 @@ def add_stock(article: Article, seed: int, draws: Draws, *, before: bool) -> Art
     return replace(article, paragraphs=paragraphs)
 
 
-def _edited(article: Article, draws: Draws) -> Article:
-    return _edit_words(article, draws.between(0.01, 0.06), draws)
-
-
-def _corrected(article: Article, draws: Draws) -> Article:
-    return _edit_words(article, draws.between(0.01, 0.04), draws)
-
-
-def _edit_words(article: Article, share: float, draws: Draws) -> Article:
-    """This share of the words (of the characters, in Chinese) changed."""
+def _edit_words(article: Article, draws: Draws, *, most: float) -> Article:
+    """One word in a hundred changed, up to the share `most`."""
+    share = draws.between(0.01, most)
     paragraphs = [
         tuple(_edit(sentence, article.language, share, draws) for sentence in sentences)
         for sentences in article.paragraphs
@@ -153,29 +145,18 @@ def _edit_words(article: Article, share: float, draws: Draws) -> Article:
 
 
 def _edit(sentence: str, code: str, share: float, draws: Draws) -> str:
-    spaced = code == "en"
-    units = sentence.split(" ") if spaced else list(sentence)
-    width = 1 if spaced else 2  # a Chinese word has two characters
+    units, width = _units(sentence, code)
     edits = int(len(units) * share / width + draws.between(0, 1))
     for _ in range(edits):
-        place = draws.below(max(len(units) - width, 1))  # the full stop stays
+        start = draws.below(max(len(units) - width, 1))  # the full stop stays
         word = language(code).word("N", draws)
         removed, added = draws.pick([(width, [word]), (width, [word]), (width, []), (0, [word])])
-        units[place : place + removed] = added
+        units[start : start + removed] = added
     return language(code).gap.join(units)
 
 
-def _trimmed(article: Article, draws: Draws) -> Article:
-    """Without the last twelfth to quarter."""
-    return _first(article, draws.between(0.75, 0.92))
-
-
-def _excerpt(article: Article, draws: Draws) -> Article:
-    """The beginning only, which the article contains."""
-    return _first(article, draws.between(0.2, 0.45))
-
-
 def _first(article: Article, share: float) -> Article:
+    """The first sentences, this share of them."""
     left = max(1, int(len(article.sentences) * share))
     paragraphs = []
     for sentences in article.paragraphs:
@@ -185,33 +166,24 @@ def _first(article: Article, share: float) -> Article:
     return replace(article, paragraphs=tuple(paragraphs))
 
 
-def _extended(article: Article, draws: Draws) -> Article:
-    """A twelfth to a quarter more, before or after, in other words."""
-    more = _more(article, draws)
-    after = draws.chance(0.7)
-    paragraphs = article.paragraphs + more if after else more + article.paragraphs
-    return replace(article, paragraphs=paragraphs)
-
-
-def _grown(article: Article, draws: Draws) -> Article:
-    """A twelfth to a quarter more on top, as a live blog grows."""
-    return replace(article, paragraphs=_more(article, draws) + article.paragraphs)
-
-
-def _more(article: Article, draws: Draws) -> tuple[tuple[str, ...], ...]:
+def _extended(article: Article, draws: Draws, *, after: float) -> Article:
+    """A twelfth to a quarter of new text, with the chance `after` at the end, else at the start."""
     writer = Writer(article.language, draws)
     count = max(1, int(len(article.sentences) * draws.between(0.08, 0.25)))
-    return group(writer.sentences(count), lambda: 1 + draws.below(4))
+    more = group(writer.sentences(count), lambda: 1 + draws.below(4))
+    at_end = after > 0 and draws.chance(after)
+    paragraphs = article.paragraphs + more if at_end else more + article.paragraphs
+    return replace(article, paragraphs=paragraphs)
 
 
 def _updated(article: Article, draws: Draws) -> Article:
     """One paragraph rewritten, but at most a sixth of the text."""
-    place = draws.below(len(article.paragraphs))
-    before = article.paragraphs[place]
-    count = min(len(before), max(1, len(article.sentences) // 6))
-    after = (*Writer(article.language, draws).sentences(count), *before[count:])
-    paragraphs = (*article.paragraphs[:place], after, *article.paragraphs[place + 1 :])
-    return replace(article, paragraphs=paragraphs)
+    paragraphs = list(article.paragraphs)
+    number = draws.below(len(paragraphs))
+    count = min(len(paragraphs[number]), max(1, len(article.sentences) // 6))
+    rewritten = Writer(article.language, draws).sentences(count)
+    paragraphs[number] = (*rewritten, *paragraphs[number][count:])
+    return replace(article, paragraphs=tuple(paragraphs))
 
 
 def _sorted(article: Article, draws: Draws) -> Article:
@@ -250,15 +222,15 @@ def merge(article: Article, other: Article) -> Article:
 
 
 _CHANGES: Mapping[str, Callable[[Article, Draws], Article]] = {
-    "edited": _edited,
-    "trimmed": _trimmed,
-    "extended": _extended,
+    "edited": partial(_edit_words, most=0.06),
+    "trimmed": lambda article, draws: _first(article, draws.between(0.75, 0.92)),
+    "extended": partial(_extended, after=0.7),
     "reflowed": _reflowed,
     "reordered": _reordered,
-    "excerpt": _excerpt,
-    "corrected": _corrected,
+    "excerpt": lambda article, draws: _first(article, draws.between(0.2, 0.45)),
+    "corrected": partial(_edit_words, most=0.04),
     "updated": _updated,
-    "grown": _grown,
+    "grown": partial(_extended, after=0.0),  # at the top, as a live blog grows
     "sorted": _sorted,
 }
 
@@ -268,7 +240,6 @@ def to_traditional(article: Article) -> Article:
     labels = source("zh").labels
     table = str.maketrans(labels["simplified"], labels["traditional"])
     paragraphs = tuple(
-        tuple(sentence.translate(table) for sentence in sentences)
-        for sentences in article.paragraphs
+        tuple(each.translate(table) for each in sentences) for sentences in article.paragraphs
     )
     return Article(article.language, article.title.translate(table), paragraphs)

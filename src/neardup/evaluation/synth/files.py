@@ -11,14 +11,14 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError, unknown
 from neardup.evaluation.synth.pages import SCHEMA, SynthPage, as_batch, batches
-from neardup.evaluation.synth.plan import DEFAULT_PROFILE, Settings
+from neardup.evaluation.synth.plan import Options, Settings
 from neardup.local.result import writing
 from neardup.local.run import Progress, Silent, default_workers
 from neardup.model import RawPage, Source
@@ -38,39 +38,19 @@ def write_set(
     seed: int = 0,
     *,
     format: str = "jsonl",  # noqa: A002 - the name of the command-line option
-    profile: str = DEFAULT_PROFILE,
-    language: str = "both",
-    length: str = "normal",
-    texts: bool = False,
-    reprints: float = 0.5,
-    copies: float | None = None,
-    days: int = 30,
-    lookalikes: bool = True,
-    template_stops: bool = True,
-    pages_per_host: int = 8,
     workers: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[Options],
 ) -> Path:
     """Write a labelled set to the directory `out`; returns the path of its pages.
 
-    A page in a WARC is identified by its URL, so the URL is then its id in `truth.csv`.
+    The options are those of `synth`. A page in a WARC is identified by its URL, so the URL is then
+    its id in `truth.csv`.
     """
     if format not in NAMES:
         raise unknown("format", format, NAMES)
-    settings = Settings(
-        pages=pages,
-        seed=seed,
-        profile=profile,
-        language=language,
-        length=length,
-        days=days,
-        reprints=reprints,
-        copies=copies,
-        texts=texts,
-        lookalikes=lookalikes,
-        template_stops=template_stops,
-        pages_per_host=pages_per_host,
-    ).checked()
+    settings = Settings(pages, seed, **options).checked()
+    texts = settings.texts
     out, progress = Path(out), progress or Silent()
     progress.stage("synth", total=pages)
     pack = partial(_pack, format, texts)
@@ -120,21 +100,22 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
 
 def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, int]:
     """A batch as the file holds it, its lines of truth.csv, and its number of pages."""
+    labels = _labels(pages, by_url=form == "warc")
     if form == "parquet":
-        return as_batch(pages), _labels(pages), len(pages)
+        return as_batch(pages), labels, len(pages)
     stream = io.BytesIO()
+    writer: PageWriter
     if form == "jsonl":
-        writer: PageWriter = JsonWriter(stream, packer_of(".zst"))
-        raw: Callable[[SynthPage, bool], RawPage] = _unicode_page
+        writer, raw = JsonWriter(stream, packer_of(".zst")), _unicode_page
     else:
         writer, raw = WarcWriter(stream, packer_of(".gz")), _encoded_page
     for page in pages:
         writer.write(raw(page, texts))
     writer.finish()
-    return stream.getvalue(), _labels(pages, by_url=form == "warc"), len(pages)
+    return stream.getvalue(), labels, len(pages)
 
 
-def _labels(pages: list[SynthPage], *, by_url: bool = False) -> bytes:
+def _labels(pages: list[SynthPage], *, by_url: bool) -> bytes:
     lines = io.StringIO()
     rows = ((page.url if by_url else page.id, page.article, page.kind) for page in pages)
     csv.writer(lines, lineterminator="\n").writerows(rows)

@@ -26,23 +26,23 @@ Item = TypeVar("Item")
 _FEW, _MANY = 32, 256  # drawn ahead: many streams are short
 _STEP = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST, _SECOND = np.uint64(0xBF58_476D_1CE4_E5B9), np.uint64(0x94D0_49BB_1331_11EB)
-_ONWARDS = np.arange(1, _MANY + 1, dtype=np.uint64) * _STEP
+_STEPS = np.arange(1, _MANY + 1, dtype=np.uint64) * _STEP
 
 
 class Draws:
     """A stream of random choices; the same key gives the same choices."""
 
     def __init__(self, *key: int | str) -> None:
-        named = "/".join(map(str, key)).encode()
-        self._state = np.array([xxhash.xxh3_64_intdigest(named)], np.uint64)
+        seed = xxhash.xxh3_64_intdigest("/".join(map(str, key)).encode())
+        self._state = np.array([seed], np.uint64)
         self._held: list[int] = []
         self._ahead = _FEW
 
     def raw(self, count: int) -> NDArray[np.uint64]:
         """`count` random 64-bit numbers."""
-        few = count <= _MANY
-        onwards = _ONWARDS[:count] if few else np.arange(1, count + 1, dtype=np.uint64) * _STEP
-        bits = onwards + self._state
+        ready = count <= _MANY
+        steps = _STEPS[:count] if ready else np.arange(1, count + 1, dtype=np.uint64) * _STEP
+        bits = steps + self._state
         if count:
             self._state = bits[-1:].copy()
         bits ^= bits >> np.uint64(30)
@@ -184,25 +184,21 @@ def _forms(code: str, texts: list[str]) -> tuple[Form, ...]:
 
 def _sentences(forms: dict[str, tuple[Form, ...]], stop: str, draws: Draws) -> tuple[Form, ...]:
     """Sentences of one to three clauses."""
-    made = []
+    sentences = []
     for _ in range(SENTENCES):
         names = ["openers", "clauses", *("links", "clauses") * draws.pick((0, 1, 1, 1, 2)), "tails"]
         parts = [draws.pick(forms[name]) for name in names]
         text = "".join(part.text for part in parts) + stop
-        made.append(Form(text, b"".join(part.slots for part in parts)))
-    return tuple(made)
+        sentences.append(Form(text, b"".join(part.slots for part in parts)))
+    return tuple(sentences)
 
 
 def _open_classes(code: str) -> dict[str, list[str]]:
-    lists = source(code).lists
+    lists, draws = source(code).lists, Draws("numbers")
     classes = {"N": "nouns", "V": "verbs", "A": "adjectives", "D": "adverbs"}
     tables = {slot: list(dict.fromkeys(lists[name])) for slot, name in classes.items()}
-    return {**tables, "T": lists["times"], "M": _numbers()}
-
-
-def _numbers() -> list[str]:
-    draws = Draws("numbers")
-    return [str(draws.below(10 ** (1 + draws.below(5))) + 2) for _ in range(2000)]
+    numbers = [str(draws.below(10 ** (1 + draws.below(5))) + 2) for _ in range(2000)]
+    return {**tables, "T": lists["times"], "M": numbers}
 
 
 def _english() -> dict[str, list[str]]:

@@ -15,7 +15,6 @@ from neardup.evaluation.synth.articles import Writer
 from neardup.evaluation.synth.language import Draws, language, source
 from neardup.evaluation.synth.plan import Settings
 
-LAYOUTS = ("semantic", "divs", "table", "breaks")
 VENDORS = 5  # of consent texts: a few serve most sites
 
 
@@ -91,7 +90,7 @@ def make_theme(settings: Settings, code: str, number: int) -> Theme:
     draws = Draws(settings.seed, "theme", code, number)
     writer = Writer(code, draws, template_stops=settings.template_stops)
     return Theme(
-        draws.pick(LAYOUTS),
+        draws.pick(tuple(LAYOUTS)),
         "".join(draws.pick("bcdfghklmnprstvw") for _ in range(2)),
         tuple(draws.sample(source(code).lists["widgets"], 2 + draws.below(3))),
         tuple(writer.forms("comments", 1 + draws.below(3))),
@@ -158,17 +157,17 @@ class Placed:
 
 
 def render(page: Placed) -> str:
+    """The page as HTML."""
+    between = "_" if page.site.language == "zh" else " | "
     head = (
         f'<!DOCTYPE html>\n<html lang="{page.site.language}"><head><meta charset="{page.charset}">'
-        f"<title>{page.title}{_title_end(page.site)}</title>"
+        f"<title>{page.title}{between}{page.site.name}</title>"
         f'<meta name="date" content="{page.time:%Y-%m-%dT%H:%M:%SZ}"></head>\n<body>\n'
     )
-    layout = _printed if page.printed else _LAYOUTS[page.template.theme.layout]
-    return f"{head}{layout(page)}{_consent(page)}\n</body></html>\n"
-
-
-def _title_end(site: Site) -> str:
-    return f"_{site.name}" if site.language == "zh" else f" | {site.name}"
+    layout = _printed if page.printed else LAYOUTS[page.template.theme.layout]
+    consent = "" if page.printed else page.site.consent
+    dialogue = f"\n<div>{_each(consent, 'p')}</div>" if consent else ""
+    return f"{head}{layout(page)}{dialogue}\n</body></html>\n"
 
 
 def _links(page: Placed, texts: Iterable[str], around: str, between: str = "\n") -> str:
@@ -177,12 +176,6 @@ def _links(page: Placed, texts: Iterable[str], around: str, between: str = "\n")
         around % f'<a href="/l/{number}.html{page.session}">{text}</a>'
         for number, text in enumerate(texts)
     )
-
-
-def _consent(page: Placed) -> str:
-    if page.printed or not page.site.consent:
-        return ""
-    return f"\n<div>{_each(page.site.consent, 'p')}</div>"
 
 
 def _each(texts: Iterable[str], tag: str, attributes: str = "") -> str:
@@ -279,7 +272,7 @@ def _breaks(page: Placed) -> str:
     )
 
 
-_LAYOUTS: Mapping[str, Callable[[Placed], str]] = {
+LAYOUTS: Mapping[str, Callable[[Placed], str]] = {
     "semantic": _semantic,
     "divs": _divs,
     "table": _table,

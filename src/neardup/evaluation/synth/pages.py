@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 import pyarrow as pa
 
@@ -27,14 +27,7 @@ from neardup.evaluation.synth.articles import (
 from neardup.evaluation.synth.language import Draws, language
 from neardup.evaluation.synth.layouts import Placed, Site, Template, make_site, render
 from neardup.evaluation.synth.lookalikes import TABLES, write_lookalike
-from neardup.evaluation.synth.plan import (
-    DEFAULT_PROFILE,
-    LARGEST,
-    NO_COPIES,
-    Row,
-    Settings,
-    make_plan,
-)
+from neardup.evaluation.synth.plan import LARGEST, NO_COPIES, Options, Row, Settings, make_plan
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
@@ -72,48 +65,22 @@ def synth(
     pages: int,
     seed: int = 0,
     *,
-    profile: str = DEFAULT_PROFILE,
-    language: str = "both",
-    length: str = "normal",
-    texts: bool = False,
-    reprints: float = 0.5,
-    copies: float | None = None,
-    days: int = 30,
-    lookalikes: bool = True,
-    template_stops: bool = True,
-    pages_per_host: int = 8,
     workers: int = 1,
+    **options: Unpack[Options],
 ) -> Iterator[pa.RecordBatch]:
     """Batches of labelled pages (`SCHEMA`); `content` is HTML, or plain text with `texts`.
 
-    The same arguments give the same pages, whatever `workers` is. `profile` names the proportions;
-    `copies` is the share of pages that are copies of another page of their host (None: the
-    profile's), `reprints` the share of the others that reprint an earlier article; articles are
-    dated over `days`; `lookalikes` adds pages that only look alike; `template_stops` are full
-    stops in template text; `pages_per_host` is an average. With several workers the calling
-    script needs the usual `if __name__ == "__main__"` guard.
+    `Settings` lists the options and their defaults. The same arguments give the same pages,
+    whatever `workers` is. With several workers the calling script needs the usual
+    `if __name__ == "__main__"` guard.
     """
-    settings = Settings(
-        pages=pages,
-        seed=seed,
-        profile=profile,
-        language=language,
-        length=length,
-        days=days,
-        reprints=reprints,
-        copies=copies,
-        texts=texts,
-        lookalikes=lookalikes,
-        template_stops=template_stops,
-        pages_per_host=pages_per_host,
-    )
-    return batches(settings.checked(), as_batch, workers)
+    return batches(Settings(pages, seed, **options).checked(), as_batch, workers)
 
 
 def batches(
     settings: Settings, finish: Callable[[list[SynthPage]], Made], workers: int
 ) -> Iterator[Made]:
-    """`finish` of each batch of pages, in order. Workers generate and finish, a few ahead."""
+    """`finish` of each batch of pages, in order. Workers generate and finish a few ahead."""
     plan = make_plan(settings)
     starts = range(0, len(plan), BATCH)
     rows = (plan.rows(start, start + BATCH) for start in starts)
@@ -146,7 +113,8 @@ def as_batch(pages: list[SynthPage]) -> pa.RecordBatch:
 
 
 def make_page(row: Row, settings: Settings) -> SynthPage:
-    code = _language_of(row.group, settings)
+    both = settings.language == "both"
+    code = ("en", "zh")[row.group % 2] if both else settings.language
     draws = Draws(settings.seed, "page", row.group, row.copy, row.part)
     published = Draws(settings.seed, "published", row.group, row.copy)
     visit = Draws(settings.seed, "visit", row.group, row.copy, row.part, row.visit)
@@ -159,7 +127,9 @@ def make_page(row: Row, settings: Settings) -> SynthPage:
     if charset == "big5":
         article = to_traditional(article)
     folder = f"{draws.pick(('n', 'a', 'p/news', 'c'))}/{time:%Y/%m%d}"
-    session = _session(visit) if row.change == "session" else ""
+    session = ""
+    if row.change == "session":
+        session = visit.pick((";jsessionid=", "?sid=", "?PHPSESSID=")) + f"{visit.bits():013x}"
     visited = time + timedelta(minutes=int(DAY * visit.between(0, 1) ** 3)) if row.visit else time
     if settings.texts:
         content = "\n\n".join([article.title, *article.texts]) + "\n"
@@ -181,12 +151,6 @@ def make_page(row: Row, settings: Settings) -> SynthPage:
         article=row.article,
         kind="+".join(filter(None, changes)).removeprefix("original+"),
     )
-
-
-def _language_of(group: int, settings: Settings) -> str:
-    if settings.language != "both":
-        return settings.language
-    return ("en", "zh")[group % 2]
 
 
 def _site(row: Row, code: str, settings: Settings, published: Draws) -> Site:
@@ -220,10 +184,10 @@ def _host_without(group: int, copy: int, number: int, settings: Settings) -> int
 
 
 def _time(row: Row, settings: Settings) -> tuple[datetime, str]:
-    """When the page was published, and whether that is late.
+    """The time of publication, and "late" if it is.
 
-    Originals are spread over the window; reprints follow within four days, most within one, but
-    for the late ones.
+    Originals are spread over the window. Reprints follow within four days, most within one, except
+    for late ones.
     """
     first = Draws(settings.seed, "time", row.group)
     minutes, late = first.between(0, settings.days * DAY), ""
@@ -237,32 +201,24 @@ def _time(row: Row, settings: Settings) -> tuple[datetime, str]:
 
 
 def _address(row: Row, folder: str, settings: Settings, session: str) -> str:
-    """The path of a page; that of a copy on its own host is like that of its page."""
+    """The path of a page; a copy on its own host has a path like that of its page."""
     if settings.proportions.indexed_urls:
         return f"{folder}/{row.index}.html"
     number = Draws(settings.seed, "url", row.group, row.copy, row.part).bits()
     path = f"{folder}/{number:x}"
-    match row.change:
-        case "":
-            return f"{path}.html"
-        case "session":
-            return f"{path}.html{session}"
-        case "sorted":
-            return f"{path}.html?sort={row.visit}"
-        case "print":
-            return f"{path}-print{row.visit}.html"
-        case "alias":
-            return f"topic{row.visit}/{number:x}.html"
-        case _:
-            return f"{path}.html?visit={row.visit}"
-
-
-def _session(visit: Draws) -> str:
-    return visit.pick((";jsessionid=", "?sid=", "?PHPSESSID=")) + f"{visit.bits():013x}"
+    if not row.change:
+        return f"{path}.html"
+    changed = {
+        "session": f"{path}.html{session}",
+        "sorted": f"{path}.html?sort={row.visit}",
+        "print": f"{path}-print{row.visit}.html",
+        "alias": f"topic{row.visit}/{number:x}.html",
+    }
+    return changed.get(row.change, f"{path}.html?visit={row.visit}")
 
 
 def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> tuple[Article, str]:
-    """The text of a publication, and what happened to its title."""
+    """The text of a publication, and the change to its title."""
     if row.is_lookalike:
         return write_lookalike(row, settings, site, draws), ""
     seed, shares = settings.seed, settings.proportions
@@ -276,7 +232,8 @@ def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> 
 
     text = article(row.group)
     if row.kind == "partial":
-        return merge(text, article(_neighbour(row.group))), ""
+        neighbour = row.group + (2 if row.group < 2 else -2)  # in the same language
+        return merge(text, article(neighbour)), ""
     text = reprint(row.kind, text, draws)
     added = Draws(seed, "disclaimer", row.group, row.copy, row.part)
     if added.chance(shares.stock):
@@ -291,11 +248,6 @@ def _text(row: Row, code: str, settings: Settings, site: Site, draws: Draws) -> 
     if chance < shares.other_titles + shares.edited_titles:
         return edit_title(text, title), "title-edited"
     return text, ""
-
-
-def _neighbour(group: int) -> int:
-    """Another article of the same language."""
-    return group - 2 if group >= 2 else group + 2
 
 
 def _placed(
@@ -336,7 +288,7 @@ def _placed(
 def _revisited(
     page: Placed, row: Row, visited: datetime, visit: Draws, settings: Settings
 ) -> Placed:
-    """The page as this copy on its own host has it: what surrounds the text is drawn again."""
+    """The page as this copy on its own host shows it, with new surroundings."""
     template = visit.pick(page.site.templates) if row.change == "alias" else page.template
     comments = page.comments
     if row.change == "commented":
@@ -358,7 +310,7 @@ def _adverts(template: Template, draws: Draws) -> list[str]:
 
 
 def _comments(settings: Settings, site: Site, count: int, draws: Draws) -> list[str]:
-    if not count:
+    if not count:  # a writer would use up draws
         return []
     writer = Writer(site.language, draws, template_stops=settings.template_stops)
     return writer.forms("comments", count)

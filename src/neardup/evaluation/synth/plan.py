@@ -1,16 +1,15 @@
-"""What a generated set is to hold: settings, profiles that fix its proportions, and the plan.
+"""The contents of a generated set: settings, profiles that fix its proportions, and the plan.
 
-The plan has one small row per page, for all pages at once, shuffled.
-
-A group of rows is one article with its reprints, one article in parts on two sites, or pages of
-one site that only look alike (such as a form that it fills in again and again). Each of these
-pages may have copies on its own host. The rows of a group are far apart.
+The plan has one small row per page, shuffled. A group of rows is one article with its reprints, one
+article in parts on two sites, or pages of one site that only look alike (such as a form filled in
+again and again). Each of these pages may have copies on its own host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +36,8 @@ class Profile:
     consent: float = 0.0  # share of hosts with a long consent text on every page
     counters: float = 0.0  # share of hosts that show today's date and how often a page was read
     once_a_host: bool = False  # a host publishes an article once, or again under the same title
-    few_alike: bool = (
-        False  # groups of look-alikes have 2 to 4 pages, not 4 to 11; only lists have copies
-    )
+    # groups of look-alikes have 2 to 4 pages, not 4 to 11; only lists have copies
+    few_alike: bool = False
     indexed_urls: bool = False  # a URL ends in the page's index, so copies cannot share a path
 
 
@@ -65,6 +63,21 @@ PROFILES = {
     ),
 }
 DEFAULT_PROFILE = "2026-12"
+
+
+class Options(TypedDict, total=False):
+    """The settings that `synth` and `write_set` take by name."""
+
+    profile: str
+    language: str
+    length: str
+    days: int
+    reprints: float
+    copies: float | None
+    texts: bool
+    lookalikes: bool
+    template_stops: bool
+    pages_per_host: int
 
 
 @dataclass(frozen=True)
@@ -93,7 +106,7 @@ class Settings:
         return PROFILES[self.profile]
 
     def checked(self) -> Settings:
-        """The settings with the profile's defaults; an error says which setting is wrong."""
+        """The settings with the profile's share of copies; an error says which one is wrong."""
         if min(self.pages, self.days, self.pages_per_host) < 1:
             raise UsageError("a set needs at least 1 page, 1 day and 1 page per host")
         for name, value, known in (
@@ -113,7 +126,7 @@ class Settings:
         return replace(self, copies=copies)
 
 
-# what a page is to its article; those after "original" are reprints, weighted
+# The kind of a page: "original", or one of these reprints, with their weights.
 REPRINTS = {
     "mirror": 24,
     "edited": 22,
@@ -144,12 +157,12 @@ CHANGES = ("", *COPIES)
 _TABLE_COPIES = (*SURROUNDINGS, "sorted")
 _REPRINT_COPIES = (*SURROUNDINGS, "commented")
 _WHOLE_COPIES = (*_REPRINT_COPIES, "corrected", "updated", "grown")
-# Kinds that have such copies; those of the others keep the text, so that changes do not add up to
-# pages that a reader would not call the same.
+# Kinds that have such copies. Copies of the other kinds keep the text: two changes together could
+# make a page that a reader would not consider the same.
 _TABLES = ("form", "listing")
 _WHOLE = ("original", "mirror", "reflowed", "re-encoded", "paginated")
-_ONLY_NUMBERS = ("form", "product", "bulletin")  # that set the pages of a group apart
-NO_COPIES = ("excerpt", "partial", "shell")  # not labelled as duplicates: neither are their copies
+_ONLY_NUMBERS = ("form", "product", "bulletin")  # only numbers distinguish pages of a group
+NO_COPIES = ("excerpt", "partial", "shell")  # not labelled as duplicates, nor would copies be
 
 LARGEST = 12  # pages of an article, copies on their own host not counted
 MOST_COPIES = 8
@@ -196,10 +209,10 @@ class Plan:
     def rows(self, start: int, stop: int) -> list[Row]:
         """The rows from `start` to `stop`; `index` is the position in the plan."""
         columns = (self.group, self.copy, self.part, self.kind, self.visit, self.change)
-        listed = zip(*(column[start:stop].tolist() for column in columns), strict=True)
+        values = zip(*(column[start:stop].tolist() for column in columns), strict=True)
         return [
-            Row(start + place, group, copy, part, KINDS[kind], visit, CHANGES[change])
-            for place, (group, copy, part, kind, visit, change) in enumerate(listed)
+            Row(index, group, copy, part, KINDS[kind], visit, CHANGES[change])
+            for index, (group, copy, part, kind, visit, change) in enumerate(values, start)
         ]
 
 
@@ -227,12 +240,11 @@ def make_plan(settings: Settings) -> Plan:
 
 def _groups(settings: Settings, draws: Draws) -> tuple[Numbers, Numbers, Numbers]:
     """The number of pages, the type (a kind), and the pages per publication of each group."""
-    made, counted = [], 0
-    while counted < settings.pages:
-        some = _some_groups(max(_FEW_GROUPS, settings.pages // 8), settings, draws)
-        made.append(some)
-        counted += int(some[0].sum())
-    sizes, types, parts = (np.concatenate(column) for column in zip(*made, strict=True))
+    rounds, pages = [], 0
+    while pages < settings.pages:
+        rounds.append(_some_groups(max(_FEW_GROUPS, settings.pages // 8), settings, draws))
+        pages += int(rounds[-1][0].sum())
+    sizes, types, parts = (np.concatenate(column) for column in zip(*rounds, strict=True))
     needed = int(np.searchsorted(np.cumsum(sizes), settings.pages)) + 1
     return sizes[:needed], types[:needed], parts[:needed]
 
@@ -254,9 +266,9 @@ def _some_groups(count: int, settings: Settings, draws: Draws) -> tuple[Numbers,
 
 
 def _copies(kind: Numbers, settings: Settings) -> tuple[Numbers, Numbers, Numbers]:
-    """Copies on their own host, put after their page: page, number and change of each row.
+    """Insert copies on a page's own host after the page: page, number and change of each row.
 
-    There are as many rows as before, so the last pages fall out.
+    The number of rows stays the same, so the last pages are dropped.
     """
     pages, share = kind.size, settings.copies or 0.0
     if not share:
