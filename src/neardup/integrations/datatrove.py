@@ -71,8 +71,9 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
         """Pass the documents that are kept on, in their order."""
         if self.store is None and world_size > 1:
             raise UsageError(f"{world_size} tasks see different documents: use tasks=1, or a store")
+        judged = self._in_memory(list(data)) if self.store is None else self._with_store(data)
         with self.exclusion_writer or contextlib.nullcontext() as writer:
-            for document, reason in self._judge(data):
+            for document, reason in judged:
                 self.stat_update("total")
                 if reason is None:
                     self.stat_update("forwarded")
@@ -83,9 +84,6 @@ class NeardupFilter(PipelineStep):  # type: ignore[misc] # datatrove has no type
                 document.metadata.update(reason)
                 if writer is not None:
                     writer.write(document, rank)
-
-    def _judge(self, data: Iterable[Document]) -> Judged:
-        return self._in_memory(list(data)) if self.store is None else self._with_store(data)
 
     def _in_memory(self, documents: list[Document]) -> Judged:
         if not documents:

@@ -107,8 +107,8 @@ class Method(ABC):
     paper_preset: ClassVar[Mapping[str, object]] = {}  # options that give the paper's rule
     threshold_option: ClassVar[str] = "threshold"  # its least similarity of near pages, if any
     default_view: ClassVar[View] = View.WHOLE
-    paper_view: ClassVar[View | None] = None  # where it is not the default
-    view_option: ClassVar[str | None] = None  # what it had before there were views: own, or main
+    paper_view: ClassVar[View | None] = None  # of the paper preset, if it is not the default
+    view_option: ClassVar[str | None] = None  # an older option that chose between own and main
     page_columns: ClassVar[Sequence[str] | None] = None  # of `schemas.PAGES`, that it reads; all
     rebuilt_columns: ClassVar[Sequence[str]] = ()  # features that `rebuild` makes of the text
     joins: ClassVar[frozenset[Relation]] = frozenset({Relation.SAME, Relation.NEAR})
@@ -129,13 +129,13 @@ class Method(ABC):
 
     @property
     def site_counts(self) -> SiteCounts | None:
-        """What is counted to know what sites repeat; None where the view does not ask for it."""
+        """How to count what sites repeat; None if the view does not need it."""
         return BlockCounts() if self.view is View.OWN else None
 
     @property
     def surveys(self) -> Surveys | None:
         """This method, if its features need counts over all pages."""
-        # A check of the protocol itself takes as long as a statement to the store.
+        # Checking the protocol itself would take as long as a query to the store.
         return self if hasattr(self, "survey") else None
 
     @property
@@ -151,7 +151,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def feature_schema(self) -> pa.Schema:
-        """The schema of what `features` gives."""
+        """The schema of the features."""
 
     @abstractmethod
     def features(
@@ -164,7 +164,7 @@ class Method(ABC):
 
     @abstractmethod
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:
-        """Which pages have enough text for a verdict; the others are undecided, also alone."""
+        """Which pages have enough text for a verdict; the others are undecided."""
 
     @abstractmethod
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
@@ -224,24 +224,26 @@ class Method(ABC):
         return self.with_identity(features, identical.identity_columns(pages))
 
     def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
-        """The `rebuilt_columns` of pages as they were parsed, given their other features: a store
-        that has the texts does without these columns."""
+        """The `rebuilt_columns` of pages as they were parsed, from their texts and other features.
+
+        A store that keeps texts does not need to keep these columns.
+        """
         del pages, features
         return []
 
-    # What engines call: the steps, and before them the rule that identical pages are the same
+    # What engines call: the steps, after the rule that identical pages are the same
 
     @final
     @cached_property
     def row_schema(self) -> pa.Schema:
-        """The schema of what `describe` gives: the features, and what identical pages share."""
+        """The schema of described pages: the features, and the columns that identify a page."""
         return pa.schema([*self.feature_schema, *identical.COLUMNS])
 
     @final
     def with_identity(
         self, features: pa.RecordBatch, columns: Sequence[pa.Array]
     ) -> pa.RecordBatch:
-        """Features with `identical.identity_columns` beside them."""
+        """Features followed by `identical.identity_columns`."""
         return pa.record_batch([*features.columns, *columns], schema=self.row_schema)
 
     @final
@@ -294,8 +296,8 @@ class Searches(Protocol):
     def search(self, features: pa.Table) -> pa.RecordBatch:
         """Pairs of rows (`schemas.PAIRS`), each once, left < right, over the features of all pages.
 
-        A pair that it finds shares a key, so that engines which hold no page in one place may ask
-        about the pages of each key.
+        The pages of every pair share a key, so that distributed engines can search among the pages
+        of each key.
         """
 
 
@@ -422,7 +424,7 @@ class AllPairsMethod(Method):
 
 
 def check_page_count(method: str, pages: int, maximum_pages: int) -> None:
-    """Refuse a run of a method that looks at all pairs, where it would take too long."""
+    """Refuse more pages than a method that compares all pairs can handle in reasonable time."""
     if pages > maximum_pages:
         raise UsageError(
             f"{method} compares all pairs, and {pages} pages are more than its maximum_pages of "

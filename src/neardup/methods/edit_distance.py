@@ -293,7 +293,7 @@ def _sites(hosts: pa.Array) -> pa.Array:
 
 
 def _same_site(ours: pa.RecordBatch | pa.Table, theirs: pa.RecordBatch | pa.Table) -> Mask:
-    """Whether two pages are on one site. A page without a host shares none."""
+    """Whether two pages are on one site; a page without a host is not."""
     one, two = ours["site"], theirs["site"]
     return booleans(pc.and_(pc.equal(one, two), pc.not_equal(one, "")))
 

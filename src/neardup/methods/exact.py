@@ -69,7 +69,8 @@ class Exact(Method):
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         rows = self.decidable_rows(features)
-        return key_batch(rows, _halves(features.column("hash"))[rows, 0])
+        halves = np.frombuffer(b"".join(features["hash"].to_pylist()), "<u8").reshape(-1, 2)
+        return key_batch(rows, halves[rows, 0])
 
     def judge(
         self, rows: FeatureRows, left: Numbers, right: Numbers, *, evidence: bool = True
@@ -89,12 +90,6 @@ def _without_space(data: NDArray[np.uint8], offsets: Numbers) -> tuple[NDArray[n
     solid = (data != ord(" ")) & (data != ord("\n"))
     before = np.concatenate([[0], np.cumsum(solid)])
     return data[solid], before[offsets]
-
-
-def _halves(hashes: pa.Array) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-    """128-bit hashes as two 64-bit numbers each."""
-    flat = np.frombuffer(b"".join(hashes.to_pylist()), "<u8")
-    return flat.reshape(-1, 2)
 
 
 def _verdict(enough: bool, equal: bool, left: int, right: int) -> PairVerdict:

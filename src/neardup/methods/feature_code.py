@@ -370,14 +370,16 @@ class FeatureCode(Method):
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)
         openings = pc.utf8_slice_codeunits(folded, 0, OPENING)
         is_stock = booleans(pc.match_substring_regex(openings, STOCK_OPENINGS))
-        has_symbol = main > 0  # a paragraph of nothing but signs has no code
+        has_symbol = main > 0  # a paragraph of signs alone has no code
         places = offsets_of(has_symbol)[blocks.offsets.to_numpy()]
         own = np.diff(offsets_of(has_symbol & ~is_stock)[blocks.offsets.to_numpy()])
+        texts = pc.binary_join(blocks, "").to_pylist()
+        sizes = [len(text.encode("gb18030", "replace")) for text in texts]
         columns = [
             list_array(main[has_symbol], places),
             list_array(auxiliary[has_symbol].ravel(), places * self.options.n),
             pa.array(own, pa.int32()),
-            pa.array([_gb18030_bytes(texts) for texts in blocks.to_pylist()], pa.int64()),
+            pa.array(sizes, pa.int64()),
         ]
         return pa.record_batch(columns, schema=self.feature_schema)
 
@@ -435,12 +437,8 @@ DIFFERENT = Ruling(Relation.DIFFERENT, None, {"why": "too few openings in common
 
 
 def _founder(enough: bool, paragraphs: int) -> Ruling:
-    """The ruling on a page that merges with none."""
+    """The ruling on a page that does not merge with another."""
     if enough:
         return Ruling(Relation.DIFFERENT, None, {"why": "no equal page on its way in the forest"})
     why = f"too little text to tell: {paragraphs} paragraphs"
     return Ruling(Relation.UNDECIDED, None, {"why": why})
-
-
-def _gb18030_bytes(texts: list[str]) -> int:
-    return sum(len(text.encode("gb18030", "replace")) for text in texts)

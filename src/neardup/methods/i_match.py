@@ -75,7 +75,7 @@ class IMatch(TokenMethod):
 
     @property
     def sketch_schema(self) -> pa.Schema:
-        signatures = pa.list_(pa.uint64(), 1 + self.options.lexicons)
+        signatures = pa.list_(pa.uint64(), self._count)
         return pa.schema(
             [("terms", pa.int64()), ("every_word", pa.bool_()), ("signatures", signatures)]
         )
@@ -90,12 +90,10 @@ class IMatch(TokenMethod):
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
     ) -> list[pa.Array]:
         words = Ragged(*sort_distinct(*tokens))
-        every_word = survey is None or survey.pages < self.options.minimum_pages
-        in_lexicon = (
-            np.ones(words.values.size, bool)
-            if survey is None or every_word
-            else self._is_in_lexicon(survey.count(words.values), survey.pages)
-        )
+        every_word, in_lexicon = True, np.ones(words.values.size, np.bool_)
+        if survey is not None and survey.pages >= self.options.minimum_pages:
+            nidf = normalised_idf(survey.count(words.values), survey.pages)
+            every_word, in_lexicon = False, (nidf >= self.options.low) & (nidf <= self.options.high)
         signatures = [self._signatures(words, in_lexicon, which) for which in range(self._count)]
         return [
             pa.array(_sums(in_lexicon.astype(np.int64), words.offsets)),
@@ -141,10 +139,6 @@ class IMatch(TokenMethod):
     @property
     def _count(self) -> int:
         return 1 + self.options.lexicons
-
-    def _is_in_lexicon(self, document_frequencies: Numbers, pages: int) -> Mask:
-        nidf = normalised_idf(document_frequencies, pages)
-        return (nidf >= self.options.low) & (nidf <= self.options.high)
 
     def _signatures(self, words: Ragged, in_lexicon: Mask, which: int) -> Hashes:
         """The signature of each page by lexicon `which`; 0 is the main one."""

@@ -1,16 +1,16 @@
-"""Identical is identical: a rule before any method.
+"""Identical pages are the same, and shells are undecided: rules that precede every method.
 
-Two pages are identical, whatever their hosts and URLs and however short they are, if their decoded
-bytes are the same; and if they have the same title and the same text, of `ENOUGH` bytes at least.
-A page without text is identical to none.
+Two pages are identical if their decoded bytes are the same, or if they have the same title and the
+same text of at least `ENOUGH` bytes, whatever their hosts and URLs. A page without text is
+identical to no other.
 
-And shells are shells: pages of one host with the same text whose own text did not arrive. They have
-different titles, none of which the text shows, or too little text to be a page: a consent wall, a
-request to run scripts. Two of them are undecided, even if their bytes are the same.
+Shells are pages of one host with the same text, because their own text did not arrive: a consent
+wall, a request to run scripts. Their titles differ and are not in the text, or there is too little
+text for a page. Two shells are undecided, even if their bytes are the same.
 
-What the rule needs travels with the features of a page, so it holds wherever features go: in a run,
-in a store, in a result that a later run starts from, on Spark. Texts themselves do not travel;
-their digests have 128 bits. docs/decisions/0014-identical-pages.md says why that is enough.
+The columns that the rules need are stored with the features of a page, so they apply in a run, in a
+store, in a result that a later run starts from, and on Spark. Instead of texts they hold digests of
+128 bits. docs/decisions/0014-identical-pages.md says why that is enough.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLUMNS = [
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
     pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
-# In what two pages are identical; shells are not, and no method judges them.
+# In what two pages are identical; two shells are not, and no method judges them.
 SHELLS, NEITHER, BYTES, CONTENT = -1, 0, 1, 2
 _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
     [
@@ -61,7 +61,7 @@ _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
 
 
 def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
-    """`COLUMNS` of pages as they were parsed. Plain texts may come as texts alone."""
+    """`COLUMNS` of pages as they were parsed; of plain texts the column `text` is enough."""
     text, offsets = string_buffers(pages["text"])
     content = memoryview(text)  # type: ignore[arg-type]
     digests = b"".join(
@@ -69,12 +69,12 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     )
     sizes = np.diff(offsets)
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
-    named = pages.schema.names
-    bytes_key = pages["digest"].to_numpy() if "digest" in named else halves[:, 1]
-    titles = pages["title"].to_pylist() if "title" in named else [""] * sizes.size
+    names = pages.schema.names
+    bytes_key = pages["digest"].to_numpy() if "digest" in names else halves[:, 1]
+    titles = pages["title"].to_pylist() if "title" in names else [""] * sizes.size
     title_key = np.array([xxhash.xxh3_64_intdigest(each.encode()) for each in titles], np.uint64)
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
-    shell_key = _shell_keys(pages, sizes) if "host" in named else np.zeros(sizes.size, np.uint64)
+    shell_key = _shell_keys(pages, sizes) if "host" in names else np.zeros(sizes.size, np.uint64)
     return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key, shell_key)]
 
 
@@ -92,7 +92,7 @@ def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
 def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Keys (`schemas.KEYS`) that identical pages share.
 
-    Two a page, so that no rule about pairs that share a single key takes them for chance.
+    Each page has two: pairs that share a single key may be left out as chance.
     """
     high, low = rows["text_high"].to_numpy(), rows["text_low"].to_numpy()
     with_text = np.flatnonzero(high | low)
@@ -110,8 +110,8 @@ def content_keys(rows: pa.RecordBatch) -> tuple[Hashes, Hashes]:
 
 
 def identity_groups(rows: pa.RecordBatch) -> Numbers:
-    """For each row the first row that it is identical with, directly or through others; for most
-    that is the row itself."""
+    """For each row, the first row that is identical to it, directly or through others; mostly the
+    row itself."""
     groups = np.arange(rows.num_rows)
     ways = [np.unique(keys, return_inverse=True) for keys in content_keys(rows)]
     while True:
@@ -125,7 +125,7 @@ def identity_groups(rows: pa.RecordBatch) -> Numbers:
 
 
 def identity_pairs(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Each row that is identical with an earlier one, with the first of these (`schemas.PAIRS`)."""
+    """Each row that is identical to earlier ones, with the first of them (`schemas.PAIRS`)."""
     groups = identity_groups(rows)
     copies = np.flatnonzero(groups != np.arange(groups.size))
     return pa.record_batch([groups[copies], copies], schema=PAIRS)
@@ -154,8 +154,8 @@ def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> NDA
 
 
 def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Which of all pages of a run are shells: another page of the host has the same text, and they
-    have different titles or too little text."""
+    """Which of all pages of a run are shells: another page of the host has the same text, and the
+    titles differ or there is too little text."""
     high, low, of_bytes, of_content, shell = (rows[field.name].to_numpy() for field in COLUMNS)
     text = mix_all(mix_all(high) ^ low) ^ shell
     may_be = (shell != 0) & ((high | low) != 0)
@@ -168,16 +168,16 @@ def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
 
 
 def verdicts_on(kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """The verdicts (`schemas.VERDICTS`) on pairs that are identical in one way or the other, if
-    only through a third page."""
+    """The verdicts (`schemas.VERDICTS`) on identical pairs; NEITHER: identical through a third
+    page."""
     return _VERDICTS.take(pa.array(np.where(kinds == NEITHER, CONTENT, kinds) - 1))
 
 
 def with_identical(judged: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """The verdicts on pairs, of which the method has judged those that are neither identical nor
+    """The verdicts on all pairs; `judged` has those on pairs that are neither identical nor
     shells."""
-    of_rule = _VERDICTS.select(judged.schema.names)
-    which = np.where(kinds == SHELLS, of_rule.num_rows, kinds).astype(np.int64) - 1
-    place = np.cumsum(kinds == NEITHER) - 1
-    place = np.where(kinds == NEITHER, place, judged.num_rows + which)
-    return pa.concat_batches([judged, of_rule]).take(pa.array(place))
+    by_rule = _VERDICTS.select(judged.schema.names)
+    rule_row = np.where(kinds == SHELLS, by_rule.num_rows, kinds).astype(np.int64) - 1
+    judged_row = np.cumsum(kinds == NEITHER) - 1
+    rows = np.where(kinds == NEITHER, judged_row, judged.num_rows + rule_row)
+    return pa.concat_batches([judged, by_rule]).take(pa.array(rows))

@@ -94,7 +94,7 @@ class TwoPhase(AllPairsMethod):
     ) -> pa.RecordBatch:
         words = keywords(pages["text"], keyword_languages(pages), stem=True)
         columns = [pages[name] for name in COUNTS]
-        if self.view is not View.WHOLE:  # what is counted on a page is mostly its template's
+        if self.view is not View.WHOLE:  # such counts are mostly those of the template
             none = pa.array(np.zeros(pages.num_rows, np.int32))
             columns = [none, none, none, pa.array(count_sentences(*string_buffers(pages["text"])))]
         columns += [*counted_hashes(words), every_kth(words, self.options.k)]

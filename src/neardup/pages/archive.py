@@ -46,15 +46,10 @@ class Window:
             self._held = next(self._chunks, None)
         return self._held
 
-    def _stops_before(self, chunk: Chunk) -> bool:
-        return chunk.damage is not None or (
-            chunk.opens and self._starts.match(chunk.data) is not None
-        )
-
     def _enter(self) -> bool:
         """Enter the next chunk, if the record may extend into it."""
         chunk = self._hold()
-        if chunk is None or self._stops_before(chunk):
+        if chunk is None or chunk.damage or (chunk.opens and self._starts.match(chunk.data)):
             return False
         self._turn_to(chunk)
         return True
@@ -130,7 +125,7 @@ class Window:
             self._data, self._at = data + self._data[self._at :], 0  # room counts them again
 
     def take_until(self, end: re.Pattern[bytes], limit: int) -> bytes | None:
-        """Read up to and including the first match of `end`; None, reading nothing, without one."""
+        """Read to the end of the first match of `end`; if there is none, read nothing."""
         seen = b""
         while len(seen) < limit:
             fresh = self.take(min(limit - len(seen), 2048))
@@ -147,8 +142,8 @@ class Window:
     def find_start(self, *, after_head: bool = False) -> None:
         """Move to what looks like the start of the next record, or to where the window stops.
 
-        A record starts a line. Right after a head there is one, too: a damaged head may have ended
-        with the empty line after its block.
+        A record starts at the start of a line, or right after a head: a damaged head may end with
+        the empty line after its block.
         """
         tail = b"\n" if after_head else b""
         while self._at < len(self._data) or self._enter():

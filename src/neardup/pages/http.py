@@ -120,7 +120,7 @@ def charset_of(content_type: str) -> str:
 
 
 def is_html(kind: str, body: bytes) -> bool:
-    """Whether the media type says HTML, or the content if the type says nothing."""
+    """Whether the media type is HTML, or is vague or XML and the content looks like HTML."""
     if kind in _HTML_TYPES:
         return True
     if kind in _VAGUE_TYPES:

@@ -34,7 +34,7 @@ def is_remote(path: str) -> bool:
 
 
 class RemotePlace:
-    """A file system of fsspec. Whatever its back end raises comes out as OSError."""
+    """A file system of fsspec; all errors of its back end become OSError."""
 
     def __init__(self, path: str) -> None:
         match = _SCHEME.match(path)
@@ -106,7 +106,7 @@ def _ask(question: Callable[[], Answer]) -> Answer:
         return question()
     except OSError:
         raise
-    except Exception as error:  # back ends raise what they like
+    except Exception as error:  # back ends raise errors of their own
         raise OSError(f"{type(error).__name__}: {error}") from error
 
 
@@ -125,7 +125,7 @@ class Place(Protocol):
     """A kind of storage."""
 
     def expand(self, pattern: str) -> list[str]:
-        """The paths a name or glob stands for; none when nothing is there."""
+        """The existing paths that a name or a glob stands for."""
 
     def is_folder(self, path: str) -> bool:
         """Whether files may be below it."""
@@ -285,7 +285,7 @@ def input_at(path: Path, inputs: Sequence[str]) -> str | None:
 
 
 def _input_paths(inputs: Sequence[str]) -> list[_InputPath]:
-    """Sorted by path, each once; files in a folder that is also an input are left to the folder."""
+    """Sorted by path, each once; without files in a folder that is an input as well."""
     paths = sorted((path for text in inputs for path in _expand(text)), key=lambda each: each.path)
     folders = {each.identity for each in paths if each.is_folder}
     by_identity = {each.identity: each for each in reversed(paths)}  # the first of each counts

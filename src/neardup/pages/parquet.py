@@ -130,13 +130,12 @@ def _batch_rows(group: Any) -> int:
     """How many rows of this row group make a batch of bounded size."""
     row_bytes = max(1, group.total_byte_size // max(1, group.num_rows))
     rows = int(min(_BATCH_ROWS, max(1, BATCH_BYTES // row_bytes)))
-    columns = map(group.column, range(group.num_columns))
-    return min(rows, _UNSURE_ROWS) if any(map(_may_repeat, columns)) else rows
-
-
-def _may_repeat(chunk: Any) -> bool:
-    """Whether the average size of a column says little: it is large, and values may repeat."""
-    return bool(chunk.has_dictionary_page) and chunk.total_uncompressed_size > BATCH_BYTES
+    # The average size of a large column says little if its values may repeat.
+    is_unsure = any(
+        column.has_dictionary_page and column.total_uncompressed_size > BATCH_BYTES
+        for column in map(group.column, range(group.num_columns))
+    )
+    return min(rows, _UNSURE_ROWS) if is_unsure else rows
 
 
 def _dictionaries(metadata: Any, schema: pa.Schema) -> list[str]:

@@ -132,7 +132,7 @@ class Zstd:
 
 
 def _zstd_header_size(data: Data) -> int:
-    """The size of the header of a frame (RFC 8878, 3.1.1.1); 0 if it is none."""
+    """The size of the header of a frame (RFC 8878, 3.1.1.1); 0 if there is none."""
     start = bytes(data[:_ZSTD_HEADER])
     if not start.startswith(_ZSTD_MAGIC) or len(start) < _ZSTD_HEADER:
         return 0
@@ -176,7 +176,7 @@ class Damage(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some bytes; `opens` when a member starts with them; `damage` lies before them."""
+    """Some bytes; `opens` if a member starts with them; `damage` is right before them."""
 
     data: bytes
     opens: bool = False

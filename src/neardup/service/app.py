@@ -31,7 +31,7 @@ from neardup.service.tokens import Tokens, read_tokens
 from neardup.service.webhooks import SECRET, Webhooks
 
 ENVIRONMENT = "NEARDUP_SERVICE"  # where `neardup serve` puts the settings for its workers
-SWITCH = 0.001  # seconds a thread may hold the interpreter while the event loop waits for it
+SWITCH = 0.001  # seconds after which a thread yields the interpreter to the event loop
 ABOUT = """Find out whether a page is new or a duplicate, and of what. Pages are sent with their
 content; the service never fetches a URL. Adding a page again changes nothing. Errors are
 `application/problem+json` (RFC 9457); after a 503, retry after the time in `Retry-After`."""
@@ -55,12 +55,12 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
         workers = Workers(index, settings.threads, settings.seconds, metrics)
         app.state.service = Service(settings, tokens, metrics, index, workers)
         app.state.findings = FindingsCache(index)
-        hooks = _webhooks(index, settings, metrics)
+        secret = os.environ.get(SECRET, "")
+        hooks = Webhooks(index, settings.webhooks, settings.webhook_kinds, secret, metrics)
         yield
-        if hooks is not None:
-            await asyncio.to_thread(hooks.close)
+        await asyncio.to_thread(hooks.close)
         if not await asyncio.to_thread(workers.close):
-            # What is written is committed; a thread that still reads cannot be stopped otherwise.
+            # All writes are committed; a thread that still reads cannot be stopped otherwise.
             LOG.warning("ended with work under way")
             os._exit(0)
         index.close()
@@ -87,13 +87,6 @@ def _open(store: str) -> Index:
     index = Index.open(store)
     index.query(html_page("<p>A page to begin with, never stored.</p>", id="(first)"))
     return index
-
-
-def _webhooks(index: Index, settings: Settings, metrics: Metrics) -> Webhooks | None:
-    if not settings.webhooks:
-        return None
-    secret = os.environ.get(SECRET, "")
-    return Webhooks(index, settings.webhooks, settings.webhook_kinds, secret, metrics)
 
 
 def _answer_errors(app: FastAPI) -> None:

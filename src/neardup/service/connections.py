@@ -1,8 +1,7 @@
-"""Connections: how many there may be, how long the head of a request may take, and what is logged
-when the system has no more.
+"""Limits on connections and on the time for the head of a request, and fewer log lines about them.
 
-Uvicorn waits for a head for ever, and asyncio writes a traceback for each of the up to 2,048
-connections that it fails to accept at once.
+Uvicorn waits for a head forever. If the system has no connections left, asyncio logs a traceback
+for each of the up to 2,048 connections that it fails to accept at once.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class BoundedProtocol(H11Protocol):
             self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the time for a head runs from its first byte, not from the last one."""
+        """Read on; the time for a head counts from its first byte, not from its latest."""
         super().data_received(data)
         if self._under_way():
             self._stop_waiting()

@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it, from the outside in.
+"""The middleware that every request passes before it reaches a route, from the outside in.
 
 `Frame` gives the request an id, adds safe headers to the answer, writes the log line and answers
 failures. `Guards` refuses unknown host names and origins: a web page of another site must not reach
@@ -68,7 +68,7 @@ FORWARDED = ("forwarded", "x-forwarded-for")
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
 PIECE = 1 << 20  # bytes decompressed at once
 ZSTD_STEP, ZSTD_WINDOW = 64, 1 << 23  # bytes: at most 16 blocks of 128 KB; as RFC 8878 suggests
-FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a packed body: beyond the free ones, content a member
+FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a packed body; more members need so much content each
 STRANGER_BYTES, STRANGER_SECONDS = 20_000, 10.0  # for the body of a request without a token
 
 
@@ -158,7 +158,7 @@ class Exchange:
         await self._send(message)
 
     async def _drain(self) -> None:
-        """Read what the client still sends, within limits; otherwise it would miss the answer."""
+        """Read what the client still sends, within limits, so that it gets to read the answer."""
         most = self.bytes_in + DRAINED_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAINED_SECONDS):
@@ -259,7 +259,7 @@ class Bounds:
             self._metrics.held.set(self._load.bytes)
 
     def _for_strangers(self) -> Settings:
-        """What is left to do without a token is to log in; that must not keep others out."""
+        """Without a token a visitor can only log in; that must not keep others out."""
         settings = self._settings
         if self._load.strangers >= max(settings.waiting // 8, 1):
             raise busy("busy", "too many requests without a token; try again soon")
@@ -349,7 +349,7 @@ class GzipMembers:
         self._inflater = zlib.decompressobj(31)
 
     def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
-        """A bounded piece of content, what is left of the data, and whether a member ended."""
+        """A bounded piece of content, the rest of the data, and whether a member ended."""
         piece = self._inflater.decompress(data, PIECE)
         if not self._inflater.eof:
             return piece, self._inflater.unconsumed_tail, False
@@ -369,7 +369,7 @@ class ZstdFrames:
         return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
 
     def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
-        """As that of `GzipMembers`."""
+        """As in `GzipMembers`."""
         piece = self._inflater.decompress(data[:ZSTD_STEP])
         if not self._inflater.eof:
             return piece, data[ZSTD_STEP:], False

@@ -1,4 +1,4 @@
-"""The records of the API, and the pages of a request. Answers are those of the index."""
+"""The records of the API besides those of the index, and how pages are read from a request."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from neardup.service.problems import Problem, busy, problem_responses
 from neardup.service.settings import Settings
 from neardup.service.tokens import Access, Tokens
 
-Parameters = ParamSpec("Parameters")
+Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 SOON = 2.0  # seconds
@@ -150,21 +150,13 @@ class Workers:
         self._seconds = seconds
 
     async def read(
-        self,
-        function: Callable[Parameters, Result],
-        /,
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
+        self, function: Callable[Args, Result], /, *args: Args.args, **kwargs: Args.kwargs
     ) -> Result:
         future = self._readers.submit(partial(function, *args, **kwargs))
         return await self._in_time(future, "nothing was changed")
 
     async def compare(
-        self,
-        function: Callable[Parameters, Result],
-        /,
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
+        self, function: Callable[Args, Result], /, *args: Args.args, **kwargs: Args.kwargs
     ) -> Result:
         """Run a function that compares pages."""
         future = self._comparers.submit(partial(function, *args, **kwargs))
@@ -175,11 +167,7 @@ class Workers:
         return await self._in_time(self._parsers.submit(function, *args), "nothing was changed")
 
     async def write(
-        self,
-        function: Callable[Parameters, Result],
-        /,
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
+        self, function: Callable[Args, Result], /, *args: Args.args, **kwargs: Args.kwargs
     ) -> Result:
         """Run a function that writes; return once its changes are committed."""
         future = self._writer.do(partial(function, *args, **kwargs))

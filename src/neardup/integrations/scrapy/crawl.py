@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from twisted.internet.defer import Deferred
 
@@ -54,7 +55,12 @@ class CrawlSettings:
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
-    """Read the settings of a crawl; the `UsageError` for a bad one names it."""
+    """Read the settings of a crawl; the `UsageError` for a bad one names it.
+
+    Raises `NotConfigured`, which turns a component off, if NEARDUP_ENABLED is false.
+    """
+    if not settings.getbool("NEARDUP_ENABLED", True):
+        raise NotConfigured
     if not settings.get("NEARDUP_STORE"):
         raise UsageError(
             "NEARDUP_STORE is not set: write NEARDUP_STORE = 'sqlite:///crawl.db', or "

@@ -11,7 +11,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Response, TextResponse
 from w3lib.encoding import http_content_type_encoding
 
@@ -42,8 +42,6 @@ class NeardupSpiderMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NeardupSpiderMiddleware:
         """Called by Scrapy."""
-        if not crawler.settings.getbool("NEARDUP_ENABLED", True):
-            raise NotConfigured
         middleware = cls(crawler)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware
@@ -94,8 +92,6 @@ class NeardupPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NeardupPipeline:
         """Called by Scrapy."""
-        if not crawler.settings.getbool("NEARDUP_ENABLED", True):
-            raise NotConfigured
         return cls(crawler)
 
     def open_spider(self, spider: object = None) -> None:

@@ -62,15 +62,13 @@ class Selector:
         elected = [name for name, weights in votes.items() if len(weights) >= self.options.x]
         if not elected:
             return None
-        best = min(elected, key=lambda name: self._rank(name, votes[name]))
-        return self._match(page, best, votes[best])
 
-    def _rank(self, cluster: str, weights: list[int]) -> tuple[int, int, int, str]:
-        founder = self.documents[cluster]
-        return -len(weights), -sum(weights), founder.time, cluster
+        def rank(name: str) -> tuple[int, int, int, str]:
+            return -len(votes[name]), -sum(votes[name]), self.documents[name].time, name
 
-    def _match(self, page: NewsPage, cluster: str, weights: list[int]) -> Match:
-        count, total = len(weights), len(page.fingerprints)
+        cluster = min(elected, key=rank)
+        weights, total = votes[cluster], len(page.fingerprints)
+        count = len(weights)
         evidence: dict[str, object] = {
             "why": f"{count} of {total} fingerprints point to the cluster of {cluster}",
             "device": "Selector",
@@ -163,7 +161,7 @@ class Comparer:
         most = self.options.documents
         least = sorted(scores.values(), reverse=True)[:most][-1] if scores else 0
         better = [page for page, score in scores.items() if score > least]
-        better.sort(key=lambda page: (-scores[page], page))
+        better.sort(key=lambda page: (-scores[page], page))  # only few: faster than sorting all
         equal = sorted(page for page, score in scores.items() if score == least)
         return better + equal[: most - len(better)]
 
@@ -266,7 +264,9 @@ class Newsroom:
         if match is None:
             return self._found_cluster(page)
         self.updater.update(page, match.cluster, self.documents[match.cluster].head)
-        return Placed(match.match, self._relation(page, match), match.similarity, match.evidence)
+        same = self.documents[match.match].digest == page.digest
+        relation = Relation.SAME if same else Relation.NEAR
+        return Placed(match.match, relation, match.similarity, match.evidence)
 
     def _found_cluster(self, page: NewsPage) -> Placed:
         head = elect(page)
@@ -274,10 +274,6 @@ class Newsroom:
         why = "no cluster has enough of its fingerprints, and no recent page is like it"
         evidence: dict[str, object] = {"why": why, "device": "Voter", "head": head}
         return Placed(None, Relation.DIFFERENT, None, evidence)
-
-    def _relation(self, page: NewsPage, match: Match) -> Relation:
-        same = self.documents[match.match].digest == page.digest
-        return Relation.SAME if same else Relation.NEAR
 
 
 COMPARED_AT_ONCE = 1_000_000  # pairs

@@ -32,7 +32,7 @@ from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.stores import NewsClustersOptions
 from neardup.text.tokens import fold_batch
 
-# Where a title goes over to the name of its site; a bare dash only between Chinese characters.
+# What separates a title from the name of its site; a bare dash only between Chinese characters.
 # White space is tried from its first character only: from each, it would be quadratic.
 TITLE_SEAMS = re.compile(
     r"(?:(?<!\s)\s+)?[|｜_]+\s*|(?<!\s)\s+[-–—·»«]+\s+"

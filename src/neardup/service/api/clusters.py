@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
@@ -31,6 +30,7 @@ router = APIRouter(prefix="/v1")
 
 FARTHEST = 1_000_000_000
 LONGEST_HISTORY = 1_000  # the latest events
+KINDS = "any of created, merged, split, joined, left, removed, kept; with commas"
 Skip = Annotated[int, Query(ge=0, le=FARTHEST, description="how many to skip")]
 Most = Annotated[int, Query(alias="limit", ge=1, le=1_000, description="how many to return")]
 PairId = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
@@ -93,21 +93,15 @@ async def list_changes(
     since: Annotated[
         int, Query(ge=0, le=FARTHEST, description="`next` of the last answer; 0: all")
     ] = 0,
-    kinds: Annotated[
-        str,
-        Query(
-            description="any of created, merged, split, joined, left, removed, kept; with commas",
-            max_length=100,
-        ),
-    ] = "created,merged,split",
+    kinds: Annotated[str, Query(description=KINDS, max_length=100)] = "created,merged,split",
     most: Most = 100,
 ) -> Changes:
     """List what happened to clusters, in order: a feed to follow.
 
     Every change has a number; numbers grow, and no change is ever put before one already listed.
     """
-    listed = [each.strip() for each in kinds.split(",")]
-    return await service.workers.read(service.index.changes, since, kinds=listed, most=most)
+    names = [name.strip() for name in kinds.split(",")]
+    return await service.workers.read(service.index.changes, since, kinds=names, most=most)
 
 
 _FEEDBACK = body_of(FeedbackIn.model_json_schema())
@@ -206,16 +200,13 @@ def labelled_pairs(feedback: list[Feedback]) -> str:
 
 def labelled_pages(index: Index) -> str:
     """A line of JSON for each page with feedback whose text is kept."""
-    ids = sorted({id_ for pair in index.feedback() for id_ in (pair.a, pair.b)})
-    return "".join(_page_lines(index, ids))
-
-
-def _page_lines(index: Index, ids: list[str]) -> Iterator[str]:
-    for id_ in ids:
+    lines = []
+    for id_ in sorted({id_ for pair in index.feedback() for id_ in (pair.a, pair.b)}):
         page = index.text(id_)
         if page is None:
             continue
         fields = {"id": page.id, "url": page.url, "title": page.title, "text": page.text}
         if page.time is not None:
             fields["time"] = format_time(page.time)
-        yield json.dumps(fields, ensure_ascii=False) + "\n"
+        lines.append(json.dumps(fields, ensure_ascii=False) + "\n")
+    return "".join(lines)

@@ -120,7 +120,7 @@ async def find_page(
     visit: ReadingVisit,
     id: Annotated[str, Query(max_length=LONGEST_ID)] = "",  # noqa: A002
 ) -> Response:
-    """From a form with an id to the page."""
+    """Redirect from the form with an id to the page."""
     return RedirectResponse(page_path(id.strip()) if id.strip() else "/", 303)
 
 
@@ -147,10 +147,8 @@ def _page(index: Index, id_: str) -> tuple[StoredPage, Answer, str | None]:
 @router.post("/remove")
 async def remove(visit: WritingVisit) -> Response:
     """Remove a page from the index, then show the clusters."""
-    id_ = (await visit.form()).get("id")
-    if not isinstance(id_, str):
-        raise not_found(NO_PAGE)
-    if not await visit.service.workers.write(visit.service.index.remove, plain_id(id_)):
+    id_ = plain_id(str((await visit.form()).get("id", "")))
+    if not await visit.service.workers.write(visit.service.index.remove, id_):
         raise not_found(NO_PAGE)
     return RedirectResponse("/clusters", 303)
 
@@ -180,17 +178,15 @@ class FindingsCache:
         """What the index holds, at most `FRESH_SECONDS` old."""
         with self._lock:
             if self._findings is None or time.monotonic() - self._at > FRESH_SECONDS:
-                self._findings, self._at = _find(self._index), time.monotonic()
+                index = self._index
+                self._findings = Findings(
+                    index.stats(),
+                    index.store.read(by_day),
+                    index.store.read(by_host),
+                    index.list_clusters(sort="changed", most=NEWEST),
+                )
+                self._at = time.monotonic()
             return self._findings
-
-
-def _find(index: Index) -> Findings:
-    return Findings(
-        index.stats(),
-        index.store.read(by_day),
-        index.store.read(by_host),
-        index.list_clusters(sort="changed", most=NEWEST),
-    )
 
 
 @router.get("/")

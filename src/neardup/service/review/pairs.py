@@ -43,7 +43,7 @@ Id = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
 class Neighbours(NamedTuple):
-    """The pairs of a cluster one after another: each page that is not kept, and why it is there."""
+    """Where a pair is in the review of its cluster: each page that is not kept, with its reason."""
 
     place: int  # of this pair, counted from 1; 0 if it is none of them
     pairs: int
@@ -102,7 +102,7 @@ def _pair(index: Index, a: str, b: str, with_all: bool) -> PairView:
 
 
 def _neighbours(index: Index, page: StoredPage) -> Neighbours:
-    """What comes before and after a page of a cluster when its pages are reviewed in order."""
+    """The previous and the next pair when the pages of a cluster are reviewed in order."""
     cluster = index.cluster(page.cluster)
     ids = [each for each in cluster.members if each != cluster.kept] if cluster else []
     if cluster is None or page.id not in ids:
