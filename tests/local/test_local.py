@@ -12,7 +12,10 @@ import pytest
 
 from neardup import InputError, OutputError, Result, UsageError
 from neardup import dedup as dedup_by_default
+from neardup.local import features
 from neardup.local.result import read_rows
+from neardup.local.run import cut_range
+from neardup.local.work import EVERY_KEY
 from sample_pages import html, sample_records, write_jsonl
 
 
@@ -237,3 +240,20 @@ def test_a_result_reads_back_as_clusters(pages: Path, tmp_path: Path) -> None:
     assert clusters["a1"].members == ("a1", "a2", "a3")
     assert clusters["b1"].kept == "b1"
     assert len(clusters) == 4
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_counts_are_and_how_they_are_cut_changes_nothing(
+    pages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """Those of few pages are in memory and added up at once."""
+    usual = dedup_by_default(str(pages), tmp_path / "usual", report=False)
+    monkeypatch.setattr(features, "COUNTED_SHARE", 0.0)
+    monkeypatch.setattr(features, "key_ranges", lambda *_: cut_range(EVERY_KEY, 3))
+    other = dedup_by_default(str(pages), tmp_path / "other", report=False, workers=workers)
+    for name in FILES:
+        file = f"{name}.jsonl"
+        assert (other.folder / file).read_bytes() == (usual.folder / file).read_bytes()
+    for name in ("remembered", "survey"):
+        one, two = (pq.read_table(each.folder / f"{name}.parquet") for each in (usual, other))
+        assert one == two

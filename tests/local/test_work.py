@@ -38,6 +38,15 @@ def test_parts_come_back_in_order(tmp_path: Path, compressed: bool) -> None:
         assert each.read(2, ["name"]).to_pydict() == {"name": ["x"] * 3}
 
 
+def test_what_is_not_listed_is_found_by_the_run_that_put_it_there(tmp_path: Path) -> None:
+    parts = FileParts(tmp_path / "p", SCHEMA, compressed=False)
+    parts.put(2, batch(7)[0])
+    assert parts.find(1) is None
+    assert parts.find(2) == batch(7)[0]
+    assert parts.listed == []
+    assert FileParts(tmp_path / "p", SCHEMA, compressed=False).find(2) is None
+
+
 def test_what_is_there_is_not_computed_again(tmp_path: Path) -> None:
     FileParts(tmp_path / "p", SCHEMA, compressed=True).fill(range(3), batch, 1, stage())
     computed = []

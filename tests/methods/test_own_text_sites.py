@@ -48,6 +48,24 @@ def test_pages_without_a_host_are_no_sisters() -> None:
 # ---- what the site repeats
 
 
+def test_notes_of_counting_change_nothing_about_features() -> None:
+    """Here of a slice of pages, one of them without text."""
+    texts = [*on_site([article(seed, 3) for seed in range(6)], article(9, 6)), "", "short\n\nlines"]
+    pages = page_batch(texts, host=["a"] * 4 + ["b"] * 3 + [""], title=["Ferry 1"] * 8).slice(1)
+    survey = survey_batch(METHOD, pages)
+    assert METHOD.site_counts is not None
+    notes = METHOD.site_counts.notes(pages)
+    assert notes is not None
+    schema = pa.schema([*pages.schema, *notes.schema])
+    noted = pa.record_batch([*pages.columns, *notes.columns], schema=schema)
+    assert METHOD.describe(noted, survey) == METHOD.describe(pages, survey)
+
+
+def test_there_are_no_notes_of_plain_texts() -> None:
+    pages = page_batch(["\n".join(article(1))], host=[""])
+    assert LineCounts(8).notes(pages) is None
+
+
 def test_what_a_host_repeats_does_not_count() -> None:
     template = article(9, 6)
     texts = [*on_site([article(seed, 3) for seed in range(10)], template), "\n".join(article(3, 3))]

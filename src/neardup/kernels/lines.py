@@ -107,9 +107,11 @@ def without_digits(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @kernel
-def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """`TRACES` numbers for each line, most of which stay when a word of it changes; zeros for a
-    line of less than two windows.
+def line_traces(
+    data: NDArray[np.uint8], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """`(long_lines, traces)`: the lines of two windows at least, and `TRACES` numbers for each of
+    them, most of which stay when a word of it changes.
 
     The windows of a line are the runs of `WINDOW` bytes that begin with a word or a character of
     three bytes or more. A hash puts each window into one of `TRACES` parts, and the smallest hash
@@ -117,14 +119,13 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
     in, so of a line that has lost a tenth of its windows nine traces in ten remain. A part without
     windows, which a long line hardly has, has trace 0.
     """
-    traces = np.zeros((len(starts) - 1, TRACES), np.uint64)
-    smallest = np.empty(TRACES, np.uint64)
-    for line in range(len(traces)):
-        begin, end = starts[line], starts[line + 1]
-        if end > begin and data[end - 1] == NEWLINE:
+    long_lines = _long_lines(data, starts)
+    traces = np.empty((len(long_lines), TRACES), np.uint64)
+    for number in range(len(long_lines)):
+        begin, end = starts[long_lines[number]], starts[long_lines[number] + 1]
+        if data[end - 1] == NEWLINE:
             end -= 1
-        if end - begin < 2 * WINDOW:
-            continue
+        smallest = traces[number]
         smallest[:] = GREATEST
         last = end - WINDOW
         after_space = np.uint64(1)  # whether a word begins with the block, as the line does
@@ -145,9 +146,22 @@ def line_traces(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[n
                     smallest[value % np.uint64(TRACES)], value
                 )
         for part in range(TRACES):
-            if smallest[part] != GREATEST:
-                traces[line, part] = smallest[part]
-    return traces
+            if smallest[part] == GREATEST:
+                smallest[part] = 0
+    return long_lines, traces
+
+
+@kernel
+def _long_lines(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of the lines of two windows at least, their line ends apart."""
+    long_lines = np.empty(len(data) // (2 * WINDOW), np.int64)
+    found = 0
+    for line in range(len(starts) - 1):
+        size = starts[line + 1] - starts[line]
+        if size > 2 * WINDOW or (size == 2 * WINDOW and data[starts[line + 1] - 1] != NEWLINE):
+            long_lines[found] = line
+            found += 1
+    return long_lines[:found].copy()
 
 
 @inlined_kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import Numbers
 from neardup.local.features import Features
-from neardup.local.run import key_ranges, together
+from neardup.local.run import cut_range, key_ranges, ordered_map, together
 from neardup.local.work import Run, in_order_of_keys
 from neardup.methods.base import Method, Searches, SharedKeys, searcher
 from neardup.methods.identical import identity_pairs
@@ -52,7 +52,15 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
         ranges = key_ranges(size, run.memory)
         pairs = run.parts("pairs", SHARING, cuts=len(ranges))
-        pairs.fill(ranges, lambda cut: (_pairs(method, keys.each_range(*cut)), 0), 1, stage)
+
+        def pair_range(keys_of: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+            pieces = cut_range(keys_of, run.workers if cut else 1)
+            found = ordered_map(
+                lambda piece: _pairs(method, keys.each_range(*piece)), pieces, run.workers
+            )
+            return pa.concat_batches(found), 0
+
+        pairs.fill(ranges, pair_range, 1, stage)
         return _chosen(method, pairs.each())
 
 

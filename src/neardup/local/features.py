@@ -11,7 +11,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -25,14 +25,15 @@ from neardup.local.run import cut_range, key_ranges, ordered_map, together
 from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, SurveyResults
 from neardup.schemas import COUNTS
-from neardup.text.sites import Survey, add_counts
+from neardup.text.sites import NOTES, Survey, add_counts
 
 MIN_ROWS = 2  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count
 COUNTED_SHARE = 0.04  # of the memory limit: characters of pages whose counts, about as many bytes,
 # stay in memory
 COUNTS_AT_ONCE = 100_000  # at least, that a worker adds up
-PAIRS_AT_ONCE = 16_384
+MOST_RANGES = 16  # of keys, if memory allows for the counts of all
+PAIRS_AT_ONCE = 4096  # few enough that all workers have some in a small run
 JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once
 NEARBY_SHARE = 0.05  # of the memory limit, for the features of a block of pairs
 
@@ -125,9 +126,12 @@ Count = Callable[[pa.RecordBatch], pa.RecordBatch]  # keys and counts of some pa
 class CountedSurveys:
     """The surveys of a run and the counts behind them, which results and stores keep."""
 
-    def __init__(self, results: SurveyResults, counts: dict[str, Parts]) -> None:
+    def __init__(
+        self, results: SurveyResults, counts: dict[str, Parts], notes: Parts | None = None
+    ) -> None:
         self.results = results
         self.counts = counts  # by "sites" and "corpus"
+        self.notes = notes  # that were taken on the way (`SiteCounts.notes`), by number of group
 
 
 def survey(
@@ -136,16 +140,32 @@ def survey(
     """The counts over all pages that their features depend on.
 
     First what sites repeat, if the view needs it; then what the method counts over the text of the
-    view. `earlier` are counts that are added to each.
+    view. `earlier` are counts that are added to each. Of few pages everything stays in memory,
+    where it is made again as quickly as it is read; otherwise it is in the work directory.
     """
     counts: dict[str, Parts] = {}
+    place = run
+    if pc.sum(corpus.pages["length"]).as_py() <= run.memory * COUNTED_SHARE:
+        place = replace(run, work=None)
+    notes = place.parts("notes", NOTES, compressed=False)
+
+    def count_group(name: str, count: Count, number: int, group: list[TextPart]) -> pa.RecordBatch:
+        pages = read_group(group, method.columns)
+        counted = count(pages)
+        if name == "sites" and method.site_counts is not None:
+            taken = method.site_counts.notes(pages)
+            if taken is not None:
+                notes.put(number, taken)
+        return counted
 
     def add_up(name: str, count: Count) -> Survey:
         stage = "corpus-survey" if counts else "survey"
-        counts[name] = _count(stage, corpus, count, method, run, earlier.get(name, ()))
+        counts[name] = _count(
+            stage, corpus, partial(count_group, name, count), run, place, earlier.get(name, ())
+        )
         return Survey.from_counts(len(corpus), counts[name].each())
 
-    return CountedSurveys(_surveyed(method, add_up), counts)
+    return CountedSurveys(_surveyed(method, add_up), counts, notes)
 
 
 def survey_batch(method: Method, pages: pa.RecordBatch) -> SurveyResults:
@@ -172,51 +192,61 @@ def _surveyed(method: Method, add_up: Callable[[str, Count], Survey]) -> SurveyR
 def _count(
     name: str,
     corpus: Corpus,
-    count: Count,
-    method: Method,
+    count: Callable[[int, list[TextPart]], pa.RecordBatch],
     run: Run,
+    place: Run,
     earlier: Iterable[pa.RecordBatch],
 ) -> Parts:
-    """Counts added up over all pages, sorted by key: of few pages in memory, where they are made
-    again as quickly as they are read, otherwise in the work directory."""
-    place = run
-    if pc.sum(corpus.pages["length"]).as_py() <= run.memory * COUNTED_SHARE:
-        place = replace(run, work=None)
+    """Counts added up over all pages, sorted by key, and left in a `place`. Those of each group of
+    pages, by its number, are what `count` says."""
     parts = place.parts(name, COUNTS, compressed=False)
     known = list(earlier)
 
-    def count_groups(groups: Sequence[list[TextPart]]) -> tuple[pa.RecordBatch, int]:
-        counts = [count(read_group(group, method.columns)) for group in groups]
+    def count_groups(
+        groups: Sequence[tuple[int, list[TextPart]]],
+    ) -> tuple[pa.RecordBatch, int]:
+        counts = [count(*group) for group in groups]
         return in_order_of_keys(counts[0]) if len(counts) == 1 else add_counts(counts), 0
 
-    def add_piece(cut: tuple[int, int]) -> pa.RecordBatch:
+    def add_piece(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
         known_here = (within_keys(batch, *cut) for batch in known)
-        return add_counts(chain(parts.each_range(*cut), known_here))
+        return add_counts(chain(parts.each_range(*cut), known_here)), 0
 
     def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
-        pieces = cut_range(cut, min(run.workers, total // COUNTS_AT_ONCE))
-        return pa.concat_batches(ordered_map(add_piece, pieces, run.workers)), 0
+        pieces = ordered_map(add_piece, cut_range(cut, run.workers), run.workers)
+        return pa.concat_batches([piece for piece, _ in pieces]), 0
 
     with run.stages(name, total=len(corpus)) as stage:
-        parts.fill(together(list(corpus.groups())), count_groups, run.workers, stage)
+        parts.fill(together(list(enumerate(corpus.groups()))), count_groups, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in known)
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
+        one_by_one = len(ranges) > 1  # as memory allows; otherwise each worker adds up its own
+        if not one_by_one:
+            ranges = cut_range(ranges[0], min(total // COUNTS_AT_ONCE, MOST_RANGES))
         sums = place.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
-        sums.fill(ranges, add_range, 1, stage)
+        if one_by_one:
+            sums.fill(ranges, add_range, 1, stage)
+        else:
+            sums.fill(ranges, add_piece, run.workers, stage)
     return sums
 
 
-def describe(corpus: Corpus, method: Method, surveyed: SurveyResults, run: Run) -> Features:
+def describe(corpus: Corpus, method: Method, surveys: CountedSurveys, run: Run) -> Features:
     """The features of all pages with text."""
     parts = run.parts("features", method.row_schema, compressed=False)
 
-    def features_of(group: list[TextPart]) -> tuple[pa.RecordBatch, int]:
+    def features_of(numbered: tuple[int, list[TextPart]]) -> tuple[pa.RecordBatch, int]:
+        number, group = numbered
         pages = read_group(group, method.columns)
         text_bytes = pc.sum(pc.binary_length(pages["text"])).as_py() or 0
-        return method.describe(pages, surveyed), text_bytes
+        notes = surveys.notes.find(number) if surveys.notes is not None else None
+        if notes is not None:
+            schema = pa.schema([*pages.schema, *notes.schema])
+            pages = pa.record_batch([*pages.columns, *notes.columns], schema=schema)
+        return method.describe(pages, surveys.results), text_bytes
 
     with run.stages("features", total=len(corpus)) as stage:
-        parts.fill(corpus.groups(), features_of, run.workers, stage)
+        parts.fill(enumerate(corpus.groups()), features_of, run.workers, stage)
     return Features.mapped(parts, [group_numbers(group) for group in corpus.groups()])
 
 

@@ -197,7 +197,7 @@ def judge(
     Without `evidence` the verdicts may be without theirs, where leaving it out saves work.
     """
     surveys = survey(corpus, method, run, dict(prior.counts))
-    features = describe(corpus, method, surveys.results, run) if corpus.parts else None
+    features = describe(corpus, method, surveys, run) if corpus.parts else None
     if prior.features is not None:
         features = prior.features if features is None else features.joined(prior.features)
     assert features is not None

@@ -57,6 +57,17 @@ class Parts(ABC):
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self.listed: list[Part] = []
+        self._unlisted: set[int] = set()
+
+    def put(self, number: int, batch: pa.RecordBatch) -> None:
+        """Keep a batch that may be missing, for `find`: it is not listed, so that a run which is
+        resumed does without."""
+        self._write(number, batch, 0)
+        self._unlisted.add(number)
+
+    def find(self, number: int) -> pa.RecordBatch | None:
+        """What was `put` there by this run."""
+        return self.read(number) if number in self._unlisted else None
 
     def fill(
         self,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import booleans, ragged, string_buffers
+from neardup.arrays import booleans, list_array, ragged, read_only, string_buffers
 from neardup.kernels import key_order, lines, site
 from neardup.kernels.fold import fold
 from neardup.kernels.shingles import document_hashes, mix_all
@@ -113,6 +113,10 @@ class SiteCounts(Protocol):
     def count(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """What these pages count for (`schemas.COUNTS`); equal keys are added up."""
 
+    def notes(self, pages: pa.RecordBatch) -> pa.RecordBatch | None:
+        """Columns (`NOTES`, one row per page) that counting has made and features need again; as
+        columns of the pages they spare that work. None if there is nothing to keep."""
+
     def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
         """The keys that each page counts one for: `count` page by page."""
 
@@ -132,6 +136,18 @@ WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
 FURNITURE_LINKS = 0.5  # share of links from which a line is furniture
 
 
+# What a layout is made of besides the pages themselves: see `Layout`.
+NOTES = pa.schema(
+    [
+        ("host_key", pa.uint64()),
+        ("title_key", pa.uint64()),
+        ("line_starts", pa.list_(pa.int32())),  # counted from the text of the first page
+        ("line_hashes", pa.list_(pa.uint64())),
+        ("long_lines", pa.list_(pa.int32())),  # counted from the first line of the first page
+        ("line_traces", pa.list_(pa.uint64())),
+    ]
+)
+
 _last_of_thread = threading.local()
 
 
@@ -139,6 +155,17 @@ def _forget_layout(batch: weakref.ref[pa.RecordBatch]) -> None:
     """A batch is gone; its layout holds most of its memory."""
     if getattr(_last_of_thread, "layout", (None,))[0] is batch:
         del _last_of_thread.layout
+
+
+class Traces(NamedTuple):
+    """Numbers by which long lines are known when they were edited, their digits apart."""
+
+    lines: Numbers  # those that are long
+    values: Keys  # a row of `lines.TRACES` for each
+
+    def rows(self, documents: Numbers) -> Numbers:
+        """The first row of each page."""
+        return np.searchsorted(self.lines, documents)
 
 
 @dataclass(frozen=True)
@@ -154,6 +181,8 @@ class Layout:
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: Keys  # 0 for a page without a host
     titles: Keys  # of the words of a title, numbers apart; 0 for none
+    known_hashes: Keys | None = None  # what `hashes` and `traces` are, where it is known
+    known_traces: Traces | None = None
 
     @classmethod
     def of(cls, pages: pa.RecordBatch) -> Layout:
@@ -171,10 +200,38 @@ class Layout:
 
     @classmethod
     def _of(cls, pages: pa.RecordBatch) -> Layout:
+        if "line_hashes" in pages.schema.names:
+            return cls._of_notes(pages)
         data, starts, documents = lines_of(pages["text"])
         markup = _of_markup(pages, starts.size - 1)
         hosts, titles = host_keys_of(pages["host"]), title_keys(pages)
         return cls(data, starts, documents, *markup, hosts, titles)
+
+    @classmethod
+    def _of_notes(cls, pages: pa.RecordBatch) -> Layout:
+        """The layout that these notes (`NOTES`) were taken of."""
+        data, _ = _text_bytes(pages["text"])
+        hashes, documents = ragged(pages["line_hashes"])
+        starts = np.append(ragged(pages["line_starts"]).values, data.size).astype(np.int64)
+        markup = _of_markup(pages, hashes.size)
+        hosts, titles = (pages[name].to_numpy().copy() for name in ("host_key", "title_key"))
+        long_lines = ragged(pages["long_lines"]).values.astype(np.int64)
+        traces = Traces(long_lines, ragged(pages["line_traces"]).values.reshape(-1, lines.TRACES))
+        return cls(data, starts, documents, *markup, hosts, titles, hashes, traces)
+
+    def notes(self) -> pa.RecordBatch:
+        """What another layout of the same pages can be made of (`NOTES`)."""
+        traces = self.traces
+        rows = traces.rows(self.documents)
+        columns = [
+            self.hosts,
+            self.titles,
+            list_array(self.starts[:-1].astype(np.int32), self.documents),
+            list_array(self.hashes, self.documents),
+            list_array(traces.lines.astype(np.int32), rows),
+            list_array(traces.values.ravel(), rows * lines.TRACES),
+        ]
+        return pa.record_batch(columns, schema=NOTES)
 
     @property
     def has_sites(self) -> bool:
@@ -189,12 +246,17 @@ class Layout:
     @cached_property
     def hashes(self) -> Keys:
         """A number for each line, its digits apart."""
-        return lines.line_hashes(self._masked, self.starts)
+        if self.known_hashes is not None:
+            return self.known_hashes
+        return read_only(lines.line_hashes(self._masked, self.starts))
 
     @cached_property
-    def traces(self) -> Keys:
-        """Numbers by which each long line is known when it was edited, its digits apart."""
-        return lines.line_traces(self._masked, self.starts)
+    def traces(self) -> Traces:
+        """The traces of long lines."""
+        if self.known_traces is not None:
+            return self.known_traces
+        long_lines, traces = lines.line_traces(self._masked, self.starts)
+        return Traces(long_lines, read_only(traces))
 
     @cached_property
     def _masked(self) -> NDArray[np.uint8]:
@@ -203,9 +265,14 @@ class Layout:
 
 def lines_of(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers, Numbers]:
     """The bytes of texts, where each line starts in them, and the first line of each text."""
-    data, offsets = string_buffers(texts)
-    data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
+    data, offsets = _text_bytes(texts)
     return data, *lines.line_offsets(lines.newline_bits(data), offsets)
+
+
+def _text_bytes(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers]:
+    """The bytes of texts, from the first on, and where each starts in them."""
+    data, offsets = string_buffers(texts)
+    return data[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 
 @dataclass(frozen=True)
@@ -226,18 +293,22 @@ class LineCounts:
         keys.sort()
         return pa.record_batch(list(key_order.counts_of_keys(keys)), schema=COUNTS)
 
+    def notes(self, pages: pa.RecordBatch) -> pa.RecordBatch | None:
+        return Layout.of(pages).notes() if _may_have_sites(pages) else None
+
     def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
         page = Layout.of(pages)
         if not page.has_sites:
             return [np.empty(0, np.uint64)] * pages.num_rows
         by_site = self.furniture_keys(page)
         heads = np.stack([site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)])
-        found = []
+        traced, found = page.traces.rows(page.documents), []
         for row, (first, last) in enumerate(pairwise(page.documents.tolist())):
             lines, host = np.array([0, last - first]), page.hosts[row : row + 1]
             furniture, sites = page.furniture[first:last], by_site[row : row + 1]
             of_lines = site.survey_keys(page.hashes[first:last], lines, furniture, host, sites)
-            of_traces = site.trace_keys(page.traces[first:last], lines, host)
+            traces = page.traces.values[traced[row] : traced[row + 1]]
+            of_traces = site.trace_keys(traces, np.array([0, len(traces)]), host)
             found.append(np.concatenate([heads[:, row][heads[:, row] != 0], of_lines, of_traces]))
         return found
 
@@ -263,7 +334,8 @@ class LineCounts:
         by_site = self.furniture_keys(page)
         of_lines = site.survey_keys(page.hashes, page.documents, furniture, page.hosts, by_site)
         hosts, titles = site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)
-        of_traces = site.trace_keys(page.traces, page.documents, page.hosts)
+        traces = page.traces
+        of_traces = site.trace_keys(traces.values, traces.rows(page.documents), page.hosts)
         return np.concatenate([hosts[hosts != 0], titles[titles != 0], of_lines, of_traces])
 
 
@@ -325,6 +397,10 @@ class BlockCounts:
         both = np.concatenate([block[once], with_title[once]])
         keys, counts = np.unique(both, return_counts=True)
         return pa.record_batch([keys, counts.astype(np.int64)], schema=COUNTS)
+
+    def notes(self, pages: pa.RecordBatch) -> pa.RecordBatch | None:
+        del pages
+        return None
 
     def page_keys(self, pages: pa.RecordBatch) -> list[Keys]:
         rows = range(pages.num_rows)

@@ -300,7 +300,11 @@ class OwnText(Method):
             self.options.few_pages,
             *table,
         )
-        edited = site.trace_counts(page.traces, page.documents, page.hosts, on_hosts, *table)
+        long_lines, traces = page.traces
+        edited = np.ones(lines, np.int64)
+        edited[long_lines] = site.trace_counts(
+            traces, page.traces.rows(page.documents), page.hosts, on_hosts, *table
+        )
         few = on_hosts / FEW_IN
         with_title = site.counts_of(site.title_keys(page.hosts, page.titles), *table)
         may_be_pair = (with_title > 1) | (page.titles == 0)
