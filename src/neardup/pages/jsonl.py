@@ -212,8 +212,8 @@ class _Pieces:
 
     def take(self, padding: int = 0) -> bytes | None:
         """All bytes, with padding, or None if there were too many; nothing is left."""
-        content = None
-        if self.size <= self._limit:
-            content = b"".join([*self._pieces, bytes(padding)])
+        if padding:
+            self._pieces.append(bytes(padding))
+        content = b"".join(self._pieces) if self.size <= self._limit else None
         self._pieces, self.size = [], 0
         return content
