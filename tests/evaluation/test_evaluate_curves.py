@@ -34,13 +34,17 @@ def test_lower_thresholds_join_more(tmp_path: Path) -> None:
     points = curve(result(tmp_path, list(pairs)), TRUTH)
     assert points is not None
     at = dict(
-        zip(points.thresholds, zip(points.precision, points.recall, strict=True), strict=True)
+        zip(
+            points["thresholds"],
+            zip(points["precision"], points["recall"], strict=True),
+            strict=True,
+        )
     )
     assert at[1.0] == (1.0, 0.0)
     assert at[0.9] == (1.0, 0.5)
     assert at[0.5] == (1.0, 1.0)
     assert at[0.0] == (0.3333, 1.0)
-    assert max(points.f1) == 1.0
+    assert max(points["f1"]) == 1.0
 
 
 def test_what_does_not_go_by_similarity_stays(tmp_path: Path) -> None:
@@ -54,7 +58,11 @@ def test_what_does_not_go_by_similarity_stays(tmp_path: Path) -> None:
     points = curve(result(tmp_path, list(pairs)), TRUTH)
     assert points is not None
     at = dict(
-        zip(points.thresholds, zip(points.precision, points.recall, strict=True), strict=True)
+        zip(
+            points["thresholds"],
+            zip(points["precision"], points["recall"], strict=True),
+            strict=True,
+        )
     )
     assert at[1.0] == (1.0, 0.5)
     assert at[0.8] == (1.0, 1.0)

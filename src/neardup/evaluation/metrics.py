@@ -93,10 +93,7 @@ def count(truth: Truth, clusters: Mapping[str, str]) -> Counts:
 
 def count_labels(labels: Labels) -> Counts:
     """Pair counts by article."""
-    if not labels.articles.size:
-        nothing = np.empty(0)
-        return Counts(nothing, nothing, nothing)
-    articles = int(labels.articles.max()) + 1
+    articles = int(labels.articles.max(initial=-1)) + 1
     sizes = np.bincount(labels.articles, minlength=articles)
     (cell_article, cell_cluster), in_cell = cells(labels.articles, labels.clusters)
     in_cluster = np.bincount(labels.clusters)[cell_cluster]
@@ -134,8 +131,7 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
     sizes = Counter(clusters[page] for page in truth.judged if page in clusters)
     return {
         **scores,
-        "recall_by_kind": recall_by_kind(labels),
-        "false_pairs_by_kind": false_pairs_by_kind(labels),
+        **_pages_by_kind(labels),
         "by_page": by_page(labels),
         "b_cubed": b_cubed(labels),
         "adjusted_rand": round(adjusted_rand(labels), 4),
@@ -168,53 +164,47 @@ def rates(correct: Any, joined: Any, true: Any) -> tuple[Any, Any, Any]:
     return precision, recall, f1
 
 
-def intervals(counts: Counts, seed: int = 0) -> dict[str, list[float]]:
+def intervals(counts: Counts) -> dict[str, list[float]]:
     """95 % bootstrap intervals of precision, recall and F1 over units."""
     if not counts.true.size:
         return {}
-    samples = rates(*redraw(counts.by_unit, seed).T)
+    samples = rates(*redraw(counts.by_unit).T)
     return {
         name: [round(float(bound), 4) for bound in np.percentile(values, [2.5, 97.5])]
         for name, values in zip(RATES, samples, strict=True)
     }
 
 
-def redraw(units: Floats, seed: int = 0) -> Floats:
+def redraw(units: Floats) -> Floats:
     """Column sums of REDRAWS bootstrap samples of the units.
 
     Units with equal counts are drawn together, so the cost does not grow with the set.
     """
     distinct, sizes = np.unique(units, axis=0, return_counts=True)
-    random = np.random.default_rng(seed)
-    times = random.multinomial(len(units), sizes / len(units), REDRAWS)
+    times = np.random.default_rng(0).multinomial(len(units), sizes / len(units), REDRAWS)
     sums: Floats = times @ distinct
     return sums
 
 
-def recall_by_kind(labels: Labels) -> dict[str, float]:
-    """Recall over the true pairs that involve each kind of copy.
+def _pages_by_kind(labels: Labels) -> dict[str, dict[str, float]]:
+    """Recall over the true pairs that involve each kind of copy, and the number of false pairs.
 
-    A pair of two originals counts for `original`; any other counts for its other kinds. A page of
-    kind `edited+late` is of both.
+    In the recall, a pair of two originals counts for `original`; any other counts for its other
+    kinds. A page of kind `edited+late` is of both.
     """
     together = _together_numbers(labels)
-    recalls = {}
+    recalls: dict[str, float] = {}
+    false: dict[str, float] = {}
     for kind, of_kind in _by_kind(labels):
         only = kind == "original"
         if true := _pairs_with(labels.articles, of_kind, only=only):
             recalls[kind] = round(_pairs_with(together, of_kind, only=only) / true, 3)
-    return recalls
-
-
-def false_pairs_by_kind(labels: Labels) -> dict[str, int]:
-    """The number of false pairs that involve each kind, where there are any."""
-    together = _together_numbers(labels)
-    counts = {
-        kind: _pairs_with(labels.clusters, of_kind, only=False)
-        - _pairs_with(together, of_kind, only=False)
-        for kind, of_kind in _by_kind(labels)
-    }
-    return {kind: count for kind, count in counts.items() if count}
+        joined, correct = (
+            _pairs_with(groups, of_kind, only=False) for groups in (labels.clusters, together)
+        )
+        if joined > correct:
+            false[kind] = joined - correct
+    return {"recall_by_kind": recalls, "false_pairs_by_kind": false}
 
 
 def _pairs_by_kind(truth: PairTruth, counts: Counts) -> dict[str, dict[str, float]]:
@@ -315,18 +305,9 @@ def adjusted_rand(labels: Labels) -> float:
     return (correct - expected) / ((joined + true) / 2 - expected)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Precision, recall and F1 at thresholds from low to high."""
-
-    thresholds: list[float]
-    precision: list[float]
-    recall: list[float]
-    f1: list[float]
-
-
-def curve(result: Result, truth: Truth) -> Curve | None:
-    """The curve of a run, from its judged pairs; None if no threshold could change a verdict.
+def curve(result: Result, truth: Truth) -> dict[str, list[float]] | None:
+    """Precision, recall and F1 of a run over thresholds from low to high, from its judged pairs;
+    None if no threshold could change a verdict.
 
     As in `recluster`, verdicts by similarity (near, overlap, different) are decided again at each
     threshold, and the others stay. Only candidate pairs can join, so far below the method's own
@@ -351,7 +332,7 @@ def curve(result: Result, truth: Truth) -> Curve | None:
         labels = connected_components(len(ids), left[joined], right[joined])
         clusters = dict(zip(ids, map(str, labels.tolist()), strict=True))
         points.append(rounded_rates(*count(truth, clusters).sums()))
-    return Curve(thresholds, *([point[rate] for point in points] for rate in RATES))
+    return {"thresholds": thresholds, **{rate: [each[rate] for each in points] for rate in RATES}}
 
 
 Keys = frozenset[int]

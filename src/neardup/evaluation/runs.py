@@ -16,7 +16,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -268,11 +268,11 @@ def measure(
     scores = score(labelled.truth, clusters)
     if languages:
         scores["by_language"] = by_language(labelled.truth, clusters, languages)
-    points = curve(outcome.result, labelled.truth)
     if isinstance(labelled.truth, PairTruth) and labelled.truth.duplicate_from is not None:
         scores["duplicate_from"] = labelled.truth.duplicate_from
     scores["rule_pairs"] = score_rule(outcome.result, labelled.truth)
-    return {**scores, "pages": len(clusters), **cost, "curve": asdict(points) if points else None}
+    points = curve(outcome.result, labelled.truth)
+    return {**scores, "pages": len(clusters), **cost, "curve": points}
 
 
 def clusters_of(result: Result) -> dict[str, str]:

@@ -97,21 +97,21 @@ class Choice:
         return float(np.mean(self.chosen_again == self.setting))
 
 
-def choose(settings: Sequence[Counts], precision: float | None, seed: int = 0) -> Choice:
+def choose(settings: Sequence[Counts], precision: float | None) -> Choice:
     """The setting with the best F1; with `precision`, the best recall at that precision.
 
     Ties go to the first, so list settings in order of preference.
     """
     table = np.stack([counts.by_unit for counts in settings])
     best = int(_best(table.sum(axis=1), precision))
-    held_out = _held_out(table, precision, seed)
-    samples = redraw(table.transpose(1, 0, 2).reshape(table.shape[1], -1), seed)
+    held_out = _held_out(table, precision)
+    samples = redraw(table.transpose(1, 0, 2).reshape(table.shape[1], -1))
     sums = settings[best].sums()
     return Choice(
         best,
         pairwise(settings[best]),
         pairwise(held_out),
-        intervals(held_out, seed),
+        intervals(held_out),
         _best(samples.reshape(-1, len(settings), 3), precision),
         round(sums[2]),
         precision is None or bool(rates(*sums)[0] >= precision),
@@ -134,10 +134,10 @@ def _best(sums: Table, precision: float | None) -> Numbers:
     return best
 
 
-def _held_out(table: Table, precision: float | None, seed: int) -> Counts:
+def _held_out(table: Table, precision: float | None) -> Counts:
     """The counts of each unit under the setting chosen on the other folds."""
     units = table.shape[1]
-    fold = np.random.default_rng(seed).permutation(units) % min(FOLDS, units)
+    fold = np.random.default_rng(0).permutation(units) % min(FOLDS, units)
     counts = np.empty((units, 3))
     for number in range(int(fold.max(initial=0)) + 1):
         out = fold == number
@@ -150,12 +150,11 @@ Setting = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Tuned:
-    """The options chosen for a method, and all settings tried."""
+    """The options chosen for a method, and how they compare with the defaults."""
 
     method: str
     options: Setting
     choice: Choice
-    tried: tuple[tuple[Setting, dict[str, object]], ...]  # with their scores
     ranges: Mapping[str, tuple[float, float]]  # 95 % of the bootstrap choices
     defaults: Setting
     default_scores: dict[str, object]
@@ -202,7 +201,6 @@ def tune(
         method,
         best,
         choice,
-        tuple((setting, pairwise(counts)) for setting, counts in tried),
         _ranges([setting for setting, _ in tried], choice),
         defaults,
         next(pairwise(counts) for setting, counts in tried if setting == defaults),

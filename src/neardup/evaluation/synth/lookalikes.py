@@ -13,8 +13,6 @@ from neardup.evaluation.synth.language import Draws, source
 from neardup.evaluation.synth.layouts import Site, consent_text
 from neardup.evaluation.synth.plan import Row, Settings
 
-TABLES = ("form", "listing")  # their paragraphs are rows, of a name and a figure
-
 
 def write_lookalike(row: Row, settings: Settings, site: Site, draws: Draws) -> Article:
     """The text of the page; what its group shares is drawn by the group's number."""

@@ -26,8 +26,16 @@ from neardup.evaluation.synth.articles import (
 )
 from neardup.evaluation.synth.language import Draws, language
 from neardup.evaluation.synth.layouts import Placed, Site, Template, make_site, render
-from neardup.evaluation.synth.lookalikes import TABLES, write_lookalike
-from neardup.evaluation.synth.plan import LARGEST, NO_COPIES, Options, Row, Settings, make_plan
+from neardup.evaluation.synth.lookalikes import write_lookalike
+from neardup.evaluation.synth.plan import (
+    LARGEST,
+    NO_COPIES,
+    TABLES,
+    Options,
+    Row,
+    Settings,
+    make_plan,
+)
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
@@ -107,9 +115,7 @@ def _make(settings: Settings, finish: Callable[[list[SynthPage]], Made], rows: l
 
 
 def as_batch(pages: list[SynthPage]) -> pa.RecordBatch:
-    columns = [[getattr(page, name) for page in pages] for name in SCHEMA.names]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return pa.record_batch(arrays, schema=SCHEMA)
+    return pa.RecordBatch.from_pylist([vars(page) for page in pages], SCHEMA)
 
 
 def make_page(row: Row, settings: Settings) -> SynthPage:

@@ -159,7 +159,7 @@ _REPRINT_COPIES = (*SURROUNDINGS, "commented")
 _WHOLE_COPIES = (*_REPRINT_COPIES, "corrected", "updated", "grown")
 # Kinds that have such copies. Copies of the other kinds keep the text: two changes together could
 # make a page that a reader would not consider the same.
-_TABLES = ("form", "listing")
+TABLES = ("form", "listing")  # their paragraphs are rows, of a name and a figure
 _WHOLE = ("original", "mirror", "reflowed", "re-encoded", "paginated")
 _ONLY_NUMBERS = ("form", "product", "bulletin")  # only numbers distinguish pages of a group
 NO_COPIES = ("excerpt", "partial", "shell")  # not labelled as duplicates, nor would copies be
@@ -283,7 +283,7 @@ def _copies(kind: Numbers, settings: Settings) -> tuple[Numbers, Numbers, Number
     for kinds, names in (
         (_WHOLE, _WHOLE_COPIES),
         (LOOKALIKES, tuple(SURROUNDINGS)),
-        (_TABLES, _TABLE_COPIES),
+        (TABLES, _TABLE_COPIES),
     ):
         change = np.where(_is_one_of(kind[page], kinds), _changes(names, draws, pages), change)
     change = np.where(visit == 0, 0, change)
