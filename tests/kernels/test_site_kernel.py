@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from itertools import chain, product
 
@@ -54,6 +55,21 @@ def test_survey_keys(batch: list[plain.Page], least: int) -> None:
     sites = site.furniture_keys(found, documents, furniture, least)
     keys = site.survey_keys(found, documents, furniture, hosts, sites)
     assert Counter(keys.tolist()) == survey(batch, least)
+
+
+def test_lines_whose_hashes_meet_in_the_table_take_linear_time() -> None:
+    """Whoever knows the hash function can write such lines: a hundred thousand in a row would take
+    five thousand million steps."""
+    distinct = np.arange(100_000, dtype=np.uint64) << np.uint64(24)
+    page = np.concatenate([distinct, distinct[::-1]])
+    documents = np.array([0, len(page)], np.int64)
+    no_furniture, hosts = np.zeros(len(page), np.bool_), np.array([5], np.uint64)
+    sites = np.zeros((1, site.BANDS), np.uint64)
+    site.survey_keys(page, documents // 100_000, no_furniture, hosts, sites)  # compiles
+    started = time.process_time()
+    keys = site.survey_keys(page, documents, no_furniture, hosts, sites)
+    assert time.process_time() - started < 2
+    assert len(keys) == len(np.unique(keys)) == len(distinct)
 
 
 def survey(batch: list[plain.Page], least: int) -> Counter[int]:

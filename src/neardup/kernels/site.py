@@ -14,6 +14,7 @@ from neardup.kernels.jit import kernel
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 BANDS, ROWS = 4, 3
+MOST_PROBES = 4  # a slot, over all values of a page; a table that is half full takes less than one
 HOST_SALT = np.uint64(0x686F7374)
 TITLE_SALT = np.uint64(0x7469746C65)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -90,14 +91,14 @@ def survey_keys(
     keys = np.empty(documents[len(hosts)] * (1 + BANDS), np.uint64)
     most = _most_lines(documents)
     table, firsts = _room_for_firsts(most), np.empty(most, np.int64)
-    told = np.empty(most, np.bool_)
+    is_text = np.empty(most, np.bool_)
     filled = 0
     for document in range(len(hosts)):
         here = lines[documents[document] : documents[document + 1]]
         _find_firsts(here, table, firsts)
-        told[: len(here)] = False
+        is_text[: len(here)] = False
         for place in range(len(here)):
-            told[firsts[place]] |= not furniture[documents[document] + place]
+            is_text[firsts[place]] |= not furniture[documents[document] + place]
         for place in range(len(here)):
             if firsts[place] != place:
                 continue
@@ -105,7 +106,7 @@ def survey_keys(
                 keys[filled] = line_key(hosts[document], here[place])
                 filled += 1
             for band in range(BANDS):
-                if sites[document, band] and told[place]:
+                if sites[document, band] and is_text[place]:
                     keys[filled] = line_key(sites[document, band], here[place])
                     filled += 1
     return keys[:filled]
@@ -160,20 +161,37 @@ def _find_firsts(values: Hashes, room: NDArray[np.int32], firsts: Offsets) -> No
     """For each value the place of the first that equals it.
 
     A hash table of places (-1: free) that is probed in a row. Values are hashes, so their lowest
-    bits spread them over the table; a page has few, and its table stays near the processor.
+    bits spread them over the table; a page has few, and its table stays near the processor. Who
+    writes lines whose hashes meet in the table gets them sorted.
     """
     size = 2
     while size < 2 * len(values):
         size *= 2
     table, last = room[:size], np.uint64(size - 1)
     table[:] = -1
+    probes_left = MOST_PROBES * size
     for place in range(len(values)):
         slot = values[place] & last
         while table[slot] >= 0 and values[table[slot]] != values[place]:
             slot = (slot + np.uint64(1)) & last
+            probes_left -= 1
+        if probes_left < 0:
+            _sort_firsts(values, firsts)
+            return
         if table[slot] < 0:
             table[slot] = place
         firsts[place] = table[slot]
+
+
+@kernel
+def _sort_firsts(values: Hashes, firsts: Offsets) -> None:
+    """What `_find_firsts` finds, whatever the values are."""
+    order = np.argsort(values, kind="mergesort")
+    first = 0
+    for position in range(len(order)):
+        if position == 0 or values[order[position]] != values[order[position - 1]]:
+            first = order[position]
+        firsts[order[position]] = first
 
 
 @kernel
