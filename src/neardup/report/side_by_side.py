@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
-from itertools import groupby
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -65,46 +65,29 @@ def line_rows(left: str, right: str) -> list[Row]:
     """The same, with shared lines in a row each."""
     lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
     rows: list[Row] = []
-    for tag, here, there in _aligned(*_folded_sides(*lines)):
-        hunk = lines[0][here], lines[1][there]
-        if tag == "equal":
-            for both in zip(*hunk, strict=True):
-                rows.extend(_compare_tokens(*both))
-        else:
-            rows.extend(_compare_tokens("".join(hunk[0]), "".join(hunk[1])))
+    here = there = 0
+    for one, other, count in _matches(*_folded_sides(*lines)):
+        if here < one or there < other:
+            hunk = "".join(lines[0][here:one]), "".join(lines[1][there:other])
+            rows.extend(_compare_tokens(*hunk))
+        here, there = one + count, other + count
+        for both in zip(lines[0][one:here], lines[1][other:there], strict=True):
+            rows.extend(_compare_tokens(*both))
     return rows
 
 
-def _aligned(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, slice, slice]]:
-    """Equal stretches, and between them what each side has instead."""
-    hunk: list[tuple[slice, slice]] = []
-    for operation in Indel.opcodes(left, right):
-        here = slice(operation.src_start, operation.src_end)
-        there = slice(operation.dest_start, operation.dest_end)
-        if operation.tag != "equal":
-            hunk.append((here, there))
-            continue
-        yield from _one_hunk(hunk)
-        hunk = []
-        yield "equal", here, there
-    yield from _one_hunk(hunk)
-
-
-def _one_hunk(hunk: Sequence[tuple[slice, slice]]) -> Iterator[tuple[str, slice, slice]]:
-    if hunk:
-        (left, right), (last_left, last_right) = hunk[0], hunk[-1]
-        yield (
-            "differs",
-            slice(left.start, last_left.stop),
-            slice(right.start, last_right.stop),
-        )
+def _matches(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Stretches that are equal: where they start on both sides, and how long they are. The last is
+    empty, at both ends."""
+    for block in Indel.opcodes(left, right).as_matching_blocks():
+        yield block.a, block.b, block.size
 
 
 def folded_lines(texts: Iterable[str]) -> list[str]:
     """Texts that differ only in how they are written become the same."""
-    stripped = [text.strip() for text in texts]
+    stripped = [*map(str.strip, texts)]
     if _PLAIN.fullmatch("".join(stripped)):
-        return [text.lower() for text in stripped]
+        return [*map(str.lower, stripped)]
     distinct = [*dict.fromkeys(stripped)]  # words and characters recur
     folded = fold_batch(pa.array(distinct, pa.string())).to_pylist()
     return [*map(dict(zip(distinct, folded, strict=True)).__getitem__, stripped)]
@@ -116,17 +99,39 @@ def _folded_sides(left: Sequence[str], right: Sequence[str]) -> tuple[list[str],
 
 
 def _compare_tokens(left: str, right: str) -> list[Row]:
+    """Matches that are short next to the differences around them are chance, and dropped."""
     if left == right:
         return [[Run(Part.SHARED, left, right)]]
     tokens = _TOKEN.findall(left), _TOKEN.findall(right)
+    starts = [[*accumulate(map(len, side), initial=0)] for side in tokens]
+    matches = [
+        (one, other, count, starts[0][one], starts[1][other], starts[0][one + count])
+        for one, other, count in _matches(*_folded_sides(*tokens))
+    ]
     runs: list[Run] = []
-    for tag, here, there in _aligned(*_folded_sides(*tokens)):
-        if tag == "equal":
-            runs.extend(_same_tokens(tokens[0][here], tokens[1][there]))
+    here = there = 0  # the text from there on is not in `runs` yet
+    end = other_end = 0  # of the match before
+    differ = 0  # characters since `here`; a dropped match counts with them
+    for (one, other, count, start, other_start, next_end), following in pairwise(
+        [*matches, matches[-1]]
+    ):
+        differ += max(start - end, other_start - other_end)
+        end, other_end = next_end, starts[1][other + count]
+        length = max(end - start, other_end - other_start)
+        after = max(following[3] - end, following[4] - other_end)
+        if length and not _is_stray(length, differ, after):
+            runs.extend(_as_difference(left[here:start], right[there:other_start]))
+            both = left[start:end], right[other_start:other_end]
+            if both[0] == both[1] and "\n" not in both[0][:-1]:
+                runs.append(Run(Part.SHARED, *both))
+            else:
+                runs.extend(
+                    _same_tokens(tokens[0][one : one + count], tokens[1][other : other + count])
+                )
+            here, there, differ = end, other_end, 0
         else:
-            runs.append(Run(Part.LEFT, "".join(tokens[0][here]), ""))
-            runs.append(Run(Part.RIGHT, "", "".join(tokens[1][there])))
-    return _rows(_without_stray_matches(runs))
+            differ += length
+    return _rows([*runs, *_as_difference(left[here:], right[there:])])
 
 
 def _same_tokens(left: Sequence[str], right: Sequence[str]) -> Iterator[Run]:
@@ -143,25 +148,6 @@ def _same_tokens(left: Sequence[str], right: Sequence[str]) -> Iterator[Run]:
     yield Run(kind, here, there)
 
 
-def _without_stray_matches(runs: Iterable[Run]) -> list[Run]:
-    """Drop matches that are short next to the differences around them: they are chance."""
-    stretches = [
-        (shared, list(some)) for shared, some in groupby(runs, lambda run: run.part in _ON_BOTH)
-    ]
-    lengths = [*(_length(some) for _, some in stretches), 0]
-    kept: list[Run] = []
-    pending: list[Run] = []
-    before = 0  # characters that differ right before; a dropped match counts with them
-    for number, (shared, some) in enumerate(stretches):
-        if shared and not _is_stray(lengths[number], before, lengths[number + 1]):
-            kept.extend([*_as_difference(pending), *some])
-            pending, before = [], 0
-        else:
-            pending.extend(some)
-            before += lengths[number]
-    return [*kept, *_as_difference(pending)]
-
-
 def _is_stray(match: int, before: int, after: int) -> bool:
     """Between differences, no longer than both; beside one, much shorter than it."""
     if before and after:
@@ -169,13 +155,7 @@ def _is_stray(match: int, before: int, after: int) -> bool:
     return STRAY_AT_AN_END * match <= max(before, after)
 
 
-def _length(runs: Sequence[Run]) -> int:
-    """Characters on the longer side."""
-    return max(sum(len(run.left) for run in runs), sum(len(run.right) for run in runs))
-
-
-def _as_difference(runs: Sequence[Run]) -> Iterator[Run]:
-    left, right = "".join(run.left for run in runs), "".join(run.right for run in runs)
+def _as_difference(left: str, right: str) -> Iterator[Run]:
     if left:
         yield Run(Part.LEFT, left, "")
     if right:

@@ -109,7 +109,8 @@ def _symbol(hidden: re.Match[str]) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """One visible line of at most `limit` characters."""
-    line = " ".join(visible(text[: 4 * limit]).split())
+    start = text[: 4 * limit]
+    line = " ".join((start if start.isprintable() else visible(start)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
