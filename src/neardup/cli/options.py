@@ -26,6 +26,7 @@ PLAIN: Mapping[object, re.Pattern[str]] = {
     int: re.compile(r"[0-9]{1,15}"),
     float: re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?"),
 }
+_MARKUP = re.compile(r"(\\*)(\[[a-z#/@][^[]*?])")
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
 METHODS = [
@@ -41,8 +42,8 @@ def examples_of(command: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that rich must not read as markup; its own function takes long to import."""
-    return text.replace("[", r"\[")
+    """Text that rich must not read as markup. As `rich.markup.escape`, which is slow to import."""
+    return _MARKUP.sub(r"\1\1\\\2", text)
 
 
 class _Plain:

@@ -8,12 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
 from neardup.cli import messages
 from neardup.cli.options import escaped
@@ -25,6 +22,9 @@ from neardup.methods.base import Joining
 from neardup.methods.registry import make_method, method_class, threshold_option
 from neardup.pages import Limits
 from neardup.rules.keeping import keep_policy
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def show_needs(
@@ -77,28 +77,26 @@ def check_room(out: str, needed: int) -> None:
 def show_outcome(result: Result, write_kept: Path | None = None) -> None:
     """Print the main counts, where everything is, and what to do next."""
     counts = result.summary["counts"]
-    console = Console()
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(justify="right", style="bold")
-    table.add_column()
     share = counts["duplicates"] / counts["pages"]
-    table.add_row(f"{counts['pages']:,}", "pages")
-    table.add_row(f"{counts['duplicates']:,}", f"duplicates ({share:.1%})")
-    table.add_row(f"{counts['kept']:,}", "pages to keep")
-    table.add_row(
-        f"{counts['clusters_with_duplicates']:,}",
-        f"clusters with duplicates, up to {counts['largest_cluster']:,} pages each",
-    )
+    clusters = f"clusters with duplicates, up to {counts['largest_cluster']:,} pages each"
+    rows = [
+        (counts["pages"], "pages"),
+        (counts["duplicates"], f"duplicates ({share:.1%})"),
+        (counts["kept"], "pages to keep"),
+        (counts["clusters_with_duplicates"], clusters),
+    ]
     if counts["undecided"]:
-        table.add_row(f"{counts['undecided']:,}", "pages with too little text to decide")
+        rows.append((counts["undecided"], "pages with too little text to decide"))
     if (shells := result.summary.get("shells", {}).get("pages")) and counts["undecided"]:
         hosts = ", ".join(list(result.summary["shells"]["hosts"])[:3])
-        table.add_row(f"{shells:,}", f"of them shells whose text did not arrive ({hosts})")
+        rows.append((shells, f"of them shells whose text did not arrive ({hosts})"))
     if counts["skipped"]:
-        table.add_row(f"{counts['skipped']:,}", f"records skipped: {_reasons(result)}")
-    console.print(table)
+        rows.append((counts["skipped"], f"records skipped: {_reasons(result)}"))
+    width = max(len(f"{count:,}") for count, _ in rows)
+    for count, what in rows:
+        typer.echo(f"{typer.style(f'{count:>{width},}', bold=True)}  {what}")
     for line in _last_lines(result, write_kept):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        typer.echo(line)
 
 
 def _last_lines(result: Result, write_kept: Path | None) -> Iterator[str]:
@@ -124,6 +122,9 @@ def _reasons(result: Result) -> str:
 
 def show_clusters(result: Result) -> None:
     """Print every cluster of two or more pages, with each page's relation to the kept one."""
+    from rich.console import Console  # noqa: PLC0415 - `dedup` does without
+    from rich.table import Table  # noqa: PLC0415
+
     rows = {row["id"]: row for row in result.pages()}
     table = Table(title="Pages a reader would consider the same", title_justify="left")
     for heading in ("page", "is", "similarity"):
@@ -147,6 +148,8 @@ HEADINGS = ("dropped pages", "pairs", "extract", "compare", "seconds", "MB")
 
 def show_papers(rows: Sequence[Row]) -> None:
     """Print one table per experiment, then the reasons where our figures fall short."""
+    from rich.console import Console  # noqa: PLC0415 - `dedup` does without
+
     console = Console()
     for _, group in groupby(rows, key=lambda row: row["experiment"]):
         console.print(_table(list(group)))
@@ -155,7 +158,10 @@ def show_papers(rows: Sequence[Row]) -> None:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    title = escape(rows[0]["paper"])
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    title = escaped(rows[0]["paper"])
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("precision / recall", overflow="fold")
     for heading in HEADINGS:
@@ -174,11 +180,11 @@ def _label(row: Row) -> str:
     """The method without the experiment's own name."""
     method: str = row["method"]
     base, _, rest = method.partition(":")
-    return escape(method if base != row["experiment"] else f"ours {rest or 'default'}")
+    return escaped(method if base != row["experiment"] else f"ours {rest or 'default'}")
 
 
 def _measured(measured: Mapping[str, Any]) -> Iterator[str]:
-    yield from [escape(measured["error"])] if "error" in measured else _figures(measured)
+    yield from [escaped(measured["error"])] if "error" in measured else _figures(measured)
 
 
 def _figures(figures: Mapping[str, Any]) -> Iterator[str]:

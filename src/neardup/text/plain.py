@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import list_array, string_array, string_buffers
+from neardup.arrays import list_array, number_array, string_array, string_buffers
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
 from neardup.kernels.plain_text import normal_texts
@@ -98,8 +99,10 @@ class _Records:
         return [main_script(row) for row in counts.tolist()]
 
     def _digests(self) -> pa.Array:
-        texts = self._texts.cast(pa.large_binary()).to_pylist()
-        return pa.array(map(xxhash.xxh3_64_intdigest, texts), pa.uint64())
+        data, offsets = string_buffers(self._texts)
+        content, digest = memoryview(data), xxhash.xxh3_64_intdigest  # type: ignore[arg-type]
+        digests = [digest(content[start:end]) for start, end in pairwise(offsets.tolist())]
+        return number_array(np.array(digests, np.uint64))
 
     def _of_urls(self, step: Callable[[str], str]) -> pa.Array:
         """A step over each different URL; most texts have none."""
