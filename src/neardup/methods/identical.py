@@ -36,6 +36,7 @@ Hashes = NDArray[np.uint64]
 SHELL_REASON = "the host shows the same text on other pages: shells whose own text is missing"
 MARKUP = 16  # bytes more than the text has: a page, not a plain text
 ENOUGH = 90  # bytes of text: 15 words of English, 30 Han characters; own-text asks for as much
+NO_TITLE = np.uint64(xxhash.xxh3_64_intdigest(b""))
 READS = ("title", "text", "digest", "host", "size")  # of `schemas.PAGES`
 COLUMNS = [
     pa.field("text_high", pa.uint64()),  # both 0 for a page without text
@@ -63,19 +64,26 @@ _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
 def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     """`COLUMNS` of pages as they were parsed; of plain texts the column `text` is enough."""
     text, offsets = string_buffers(pages["text"])
-    content = memoryview(text)  # type: ignore[arg-type]
-    digests = b"".join(
-        xxhash.xxh3_128_digest(content[start:end]) for start, end in pairwise(offsets.tolist())
-    )
+    content, digest = memoryview(text), xxhash.xxh3_128_digest  # type: ignore[arg-type]
+    digests = b"".join([digest(content[start:end]) for start, end in pairwise(offsets.tolist())])
     sizes = np.diff(offsets)
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
     names = pages.schema.names
     bytes_key = pages["digest"].to_numpy() if "digest" in names else halves[:, 1]
-    titles = pages["title"].to_pylist() if "title" in names else [""] * sizes.size
-    title_key = np.array([xxhash.xxh3_64_intdigest(each.encode()) for each in titles], np.uint64)
+    title_key = _title_keys(pages["title"]) if "title" in names else NO_TITLE
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
     shell_key = _shell_keys(pages, sizes) if "host" in names else np.zeros(sizes.size, np.uint64)
     return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key, shell_key)]
+
+
+def _title_keys(titles: pa.StringArray) -> Hashes | np.uint64:
+    """A digest of each title, or one for all where there are none, as of plain texts."""
+    data, offsets = string_buffers(titles)
+    if offsets[0] == offsets[-1]:
+        return NO_TITLE
+    content, digest = memoryview(data), xxhash.xxh3_64_intdigest  # type: ignore[arg-type]
+    keys = [digest(content[start:end]) for start, end in pairwise(offsets.tolist())]
+    return np.array(keys, np.uint64)
 
 
 def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
