@@ -66,7 +66,13 @@ def test_questions_about_a_block(text: bytes, at: int, byte: int) -> None:
 def test_bits_of_a_number(number: int) -> None:
     lowest = (number & -number).bit_length() - 1 if number else 64
     assert lowest_bit(np.uint64(number)) == lowest
+    assert leading_zeros(np.uint64(number)) == 64 - number.bit_length()
     assert count_bits(np.uint64(number)) == number.bit_count()
+
+
+@kernel
+def leading_zeros(number: np.uint64) -> int:
+    return bits.leading_zeros(number)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.data import character_classes
 from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, kernel
+from neardup.kernels.text_bits import BLOCK, between_bits, count_bits, lowest_bit
 from neardup.kernels.utf8 import code_point_at
 
 NOTHING, SPACE, WORD, SINGLE, MARK = range(5)  # roles
@@ -37,7 +38,7 @@ SCRIPTS = (
     "Devanagari",
     "other",
 )
-HAN, KANA = SCRIPTS.index("Han"), SCRIPTS.index("Kana")
+LATIN, HAN, KANA = (SCRIPTS.index(name) for name in ("Latin", "Han", "Kana"))
 
 
 @borrowing_kernel
@@ -72,6 +73,18 @@ def _count(data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Byte
     for document in range(documents):
         at, end = offsets[document], offsets[document + 1]
         row = counts[document]
+        while at + BLOCK <= end:
+            letters = between_bits(data, at, np.uint8(65), np.uint8(90))
+            letters |= between_bits(data, at, np.uint8(97), np.uint8(122))
+            row[LATIN] += count_bits(letters)
+            wide = between_bits(data, at, np.uint8(0xC0), np.uint8(0xFF))  # first bytes
+            while wide:
+                code, _ = code_point_at(data, at + lowest_bit(wide), end)
+                row[class_of(code, index, pages) & SCRIPT_BITS] += 1
+                wide &= wide - np.uint64(1)
+            at += BLOCK
+        while at < end and data[at] & 0xC0 == 0x80:  # of a character that was counted
+            at += 1
         while at < end:
             if data[at] < 0x80:
                 row[pages[data[at]] & SCRIPT_BITS] += 1

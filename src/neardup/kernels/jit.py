@@ -44,8 +44,10 @@ def borrowing_kernel(function: Function) -> Function:
 
     Numba counts a reference for every array that is passed on, which took half the time of the
     scanner. Without its runtime there is nothing to count, and an allocation does not compile.
+    Whether it is inlined is for LLVM to decide: without a word on it, numba would inline all that
+    an inlined kernel calls, and the scanner was 210 KB of machine code.
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, _nrt=False, forceinline=False)
 
 
 def inlined_kernel(function: Function) -> Function:

@@ -26,9 +26,10 @@ from neardup.kernels.scan_attributes import (
     SELF_CLOSING,
     find_attribute,
     read_attributes,
+    read_usual_attributes,
 )
 from neardup.kernels.scan_attributes import REGION_SHIFT as ROLE_SHIFT
-from neardup.kernels.scan_bytes import BANG, SLASH, Bytes, find, hash_of, is_letter
+from neardup.kernels.scan_bytes import BANG, GREATER, SLASH, Bytes, find, hash_of, is_letter
 from neardup.kernels.scan_styles import HIDDEN
 from neardup.kernels.scan_tags import (
     LESS,
@@ -377,12 +378,14 @@ def _end_tag(
     """The end tag at i; the place after it."""
     if not is_letter(data[i + 2]):
         return after_bogus_comment(data, i + 2, end)  # `</>` too
-    tag, after_name, name = t.read_name(data, i + 2, end)
-    after, _ = read_attributes(data, after_name, end, False)
+    tag, after_name = t.read_name(data, i + 2, end)
+    after = after_name
+    if after < end and data[after] != GREATER:
+        after, _ = read_attributes(data, after_name, end, False)
     if after >= end:
         return end
     if frames[state[DEPTH], FLAGS] & t.FOREIGN_ELEMENT:
-        foreign = t.foreign_number(tag, name)
+        foreign = t.foreign_number(data, i + 2, after_name, tag)
         if frames[state[INNERMOST + foreign], FLAGS] & t.FOREIGN_ELEMENT:
             tag = foreign
         elif tag == t.P or tag == t.BR:
@@ -410,8 +413,8 @@ def _start_tag(
     nothing), statements about the page, elements that it ends or that make it void of meaning
     here, a new block, void elements, raw text. What is left becomes an open element.
     """
-    tag, after_name, name = t.read_name(data, i + 1, end)
-    after, facts = read_attributes(data, after_name, end, t.MAY_BE_PART[tag])
+    tag, after_name = t.read_name(data, i + 1, end)
+    after, facts = read_usual_attributes(data, after_name, end, t.MAY_BE_PART[tag])
     if after >= end:
         return end  # the page ends within the tag, which is dropped
     facts &= ~state[REVEALED]
@@ -421,7 +424,9 @@ def _start_tag(
     if state[CONTEXT] & FOREIGN:
         # HTML that browsers take for a forgotten `</svg>` ends it; all else is part of it.
         if not flags & t.BREAKOUT:
-            _open_foreign(text, marks, frames, state, tag, name, facts)
+            if not facts & SELF_CLOSING:
+                number = t.foreign_number(data, i + 1, after_name, tag)
+                _open_foreign(text, marks, frames, state, tag, number)
             return after + 1
         leave_foreign(frames, state, text, marks)
     if scan_meta.MAY_STATE[tag] or facts & DATED:
@@ -440,7 +445,7 @@ def _start_tag(
         return after + 1
     if flags & t.RAW:
         return _raw_element(
-            data, after_name, after + 1, end, tag, name, facts, text, marks, pieces, state, places
+            data, after_name, after + 1, end, tag, facts, text, marks, pieces, state, places
         )
     if tag == t.A:
         enter_link(state)
@@ -460,7 +465,7 @@ def _start_tag(
     return after + 1
 
 
-@kernel
+@inlined_kernel
 def _count(state: State, tag: int) -> None:
     if tag == t.A:
         state[ANCHORS] += 1
@@ -470,7 +475,7 @@ def _count(state: State, tag: int) -> None:
         state[TABLES] += 1
 
 
-@kernel
+@inlined_kernel
 def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
     """The context of an element's content, by that of the element."""
     if flags & t.SKIP or facts & HIDDEN or (tag == t.DIALOG and not facts & OPEN):
@@ -488,7 +493,7 @@ def _context_in(context: int, tag: int, flags: int, facts: int) -> int:
     return (context & ~(REGION_MASK << REGION_SHIFT)) | region << REGION_SHIFT
 
 
-@kernel
+@inlined_kernel
 def _region_in(outer: int, tag: int, facts: int) -> int:
     """The region of an element's content, by that of the element, its role and its tag. In the body
     and in articles, names may tell comments and dialogs."""
@@ -510,15 +515,12 @@ def _region_in(outer: int, tag: int, facts: int) -> int:
 
 @kernel
 def _open_foreign(
-    text: Bytes, marks: Marks, frames: Frames, state: State, tag: int, name: np.uint64, facts: int
+    text: Bytes, marks: Marks, frames: Frames, state: State, tag: int, number: int
 ) -> None:
-    """A start tag inside svg or math."""
-    if facts & SELF_CLOSING:
-        return
+    """A start tag inside svg or math; its element is not that of HTML and has its own number."""
     context = state[CONTEXT]
     if t.INTEGRATION[tag]:
         context &= ~FOREIGN
-    number = t.foreign_number(tag, name)
     push(frames, state, text, marks, number, t.FOREIGN_ELEMENT, context)
 
 
@@ -529,7 +531,6 @@ def _raw_element(
     i: int,
     end: int,
     tag: int,
-    name: np.uint64,
     facts: int,
     text: Bytes,
     marks: Marks,
@@ -540,7 +541,7 @@ def _raw_element(
     """An element without markup in it, whose content starts at i; the place after its end tag."""
     stop = end
     if tag != t.PLAINTEXT:
-        stop = find_end_tag(data, i, end, tag, name)
+        stop = find_end_tag(data, i, end, tag)
     if tag == t.TITLE:
         scan_meta.note_title(data, i, stop, places)
     elif tag == t.SCRIPT:
@@ -558,6 +559,6 @@ def _raw_element(
         state[CONTEXT] = outer
     if stop >= end:
         return end
-    _, after_name, _ = t.read_name(data, stop + 2, end)
+    _, after_name = t.read_name(data, stop + 2, end)
     after, _ = read_attributes(data, after_name, end, False)
     return min(after + 1, end)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import (
     APOSTROPHE,
     CASE,
@@ -23,8 +24,17 @@ from neardup.kernels.scan_bytes import (
     look_up,
     name_hash,
     trim,
+    white_bits,
 )
 from neardup.kernels.scan_styles import HIDDEN, style_hides
+from neardup.kernels.text_bits import (
+    ALL,
+    BLOCK,
+    between_bits,
+    equal_bits,
+    leading_zeros,
+    lowest_bit,
+)
 
 # Facts that the attributes of a tag state, as bits. Above them stands the region that `role`
 # names, plus one.
@@ -39,6 +49,14 @@ REGION_SHIFT = 8
 _STYLE, _HIDDEN, _ROLE, _OPEN, _ITEMPROP = (
     np.uint64(hash_of(name)) for name in ("style", "hidden", "role", "open", "itemprop")
 )
+# What an attribute may state, by the length of its name and its first letter.
+FACT, PART = 1, 2
+_KIND_NAMES = {FACT: "style hidden role open itemprop", PART: "class id"}
+LONGEST_NAME = 8
+KINDS = np.zeros((LONGEST_NAME + 1, 256), np.int64)
+for _kind, _names in _KIND_NAMES.items():
+    for _name in _names.split():
+        KINDS[len(_name), [ord(_name[0]), ord(_name[0].upper())]] = _kind
 _DATE_PUBLISHED, _COMMENT = np.uint64(hash_of("datepublished")), np.uint64(hash_of("comment"))
 _ROLES = {"main": 1, "article": 1, "banner": 2, "navigation": 3, "complementary": 4}
 _ROLES |= {"contentinfo": 5}
@@ -122,31 +140,131 @@ def read_attributes(data: Bytes, i: int, end: int, is_part: bool) -> tuple[int, 
             if i > before and data[i - 1] == SLASH:
                 facts |= SELF_CLOSING
             return i, facts
-        # Most attributes are class, href, id, src ...: length and first letter rule them out, and
-        # few names are hashed.
-        size = name_end - name
-        first = data[name] | CASE
-        if (
-            (size == 5 and first == 115)  # s...., style
-            or (size == 6 and first == 104)  # h....., hidden
-            or (size == 4 and (first == 114 or first == 111))  # r... or o..., role and open
-            or (size == 8 and first == 105)  # i......., itemprop
-        ):
-            facts |= _fact_of(data, name_hash(data, name, name_end), value, value_end)
-        elif is_part and ((size == 5 and first == 99) or (size == 2 and first == 105)):
-            # class and id
-            facts |= part_named(data, value, value_end)
+        kind = _kind_of(data, name, name_end - name, is_part)
+        if kind:
+            facts |= _fact_of(data, end, kind, name, name_end, value, value_end)
 
 
-@kernel
-def part_named(data: Bytes, i: int, end: int) -> int:
+@inlined_kernel
+def read_usual_attributes(data: Bytes, i: int, end: int, is_part: bool) -> tuple[int, int]:
+    """As `read_attributes`, by blocks for the tags that are written as most are."""
+    facts = 0
+    while i < end and data[i] != GREATER:
+        before = i
+        if i + BLOCK <= end:
+            i, more = _read_block(data, i, end, is_part)
+            facts |= more
+        if i == before:
+            i, more = read_attributes(data, i, end, is_part)
+            return i, facts | more
+    return i, facts
+
+
+@inlined_kernel
+def _read_block(data: Bytes, i: int, end: int, is_part: bool) -> tuple[int, int]:
+    """Read what 64 bytes have of the attributes of a tag, if they are written as most are: a name,
+    or a name and `="..."`.
+
+    The place up to which they are read, and the facts they state. Quotes are counted from the left,
+    and what is in an odd count of them is a value: true if every quote that opens one stands right
+    after `=`, and every `=` right after a name and before a quote. With no `>` outside of values,
+    the attributes are read up to the last quote that closes one, or past the value that is open.
+    """
+    quotes = equal_bits(data, i, np.uint8(QUOTE))
+    inside = quotes ^ quotes << np.uint64(1)
+    for step in (2, 4, 8, 16, 32):
+        inside ^= inside << np.uint64(step)
+    outside = ~inside  # the quotes that close values are outside
+    greater = equal_bits(data, i, np.uint8(GREATER)) & outside
+    closing = quotes & outside
+    # As many bytes as are read: up to `>`, to the last quote if that closes a value, or all.
+    stop = lowest_bit(greater)
+    if not greater and outside >> np.uint64(BLOCK - 1):
+        stop = BLOCK - leading_zeros(closing)
+    if stop == 0:
+        return i, 0
+    known = ALL >> np.uint64(BLOCK - stop)
+    inside &= known
+    outside &= known
+    equals = equal_bits(data, i, np.uint8(EQUALS)) & outside
+    slashes = equal_bits(data, i, np.uint8(SLASH)) & outside
+    between = (white_bits(data, i) & outside) | slashes | (closing & outside)
+    begins = between << np.uint64(1) | np.uint64(1)
+    apostrophes = equal_bits(data, i, np.uint8(APOSTROPHE)) & outside
+    if (quotes & inside) ^ equals << np.uint64(1) | equals & begins | apostrophes:
+        return i, 0
+    names = outside & ~(between | equals) & begins
+    ends = between | equals | greater
+    after = i + stop
+    if not greater and inside >> np.uint64(BLOCK - 1):
+        after = find(data, after, end, QUOTE)
+    facts = 0
+    while names:
+        at = lowest_bit(names)
+        names &= names - np.uint64(1)
+        size = lowest_bit(ends >> np.uint64(at))
+        kind = _kind_of(data, i + at, size, is_part)
+        if kind:
+            name_end = at + size
+            value = value_end = i + name_end
+            if equals >> np.uint64(name_end) & np.uint64(1):
+                value += 2
+                closed = closing >> np.uint64(name_end) >> np.uint64(1)
+                value_end = value + lowest_bit(closed) - 1 if closed else after
+            facts |= _fact_of(data, end, kind, i + at, i + name_end, value, value_end)
+    if slashes << np.uint64(1) & greater & (~greater + np.uint64(1)):
+        facts |= SELF_CLOSING
+    if not greater and inside >> np.uint64(BLOCK - 1):
+        after = min(after + 1, end)
+    return after, facts
+
+
+@inlined_kernel
+def _kind_of(data: Bytes, name: int, size: int, is_part: bool) -> int:
+    """What an attribute may state, by the length and the first letter of its name: most are href,
+    src, title ..., and few names are hashed."""
+    if size > LONGEST_NAME:
+        return 0
+    kind = KINDS[size, data[name]]
+    return kind if is_part or kind != PART else 0
+
+
+@inlined_kernel
+def part_named(data: Bytes, i: int, end: int, limit: int) -> int:
     """The part of a page that the names of an element tell: COMMENTS, OVERLAY or 0.
 
     Names are separated by white space. Few have a word that begins as it should, and only these
-    are cut to words: by anything but letters, and by capitals.
+    are cut to words: by anything but letters, and by capitals. Bytes before `limit` may be read.
     """
-    facts, start = 0, i
-    i = find(data, i + 1, end, _O)
+    start = i
+    while i < end and i + BLOCK <= limit:
+        beginnings = _beginnings(data, i)
+        if end - i < BLOCK:
+            beginnings &= (np.uint64(1) << np.uint64(end - i)) - np.uint64(1)
+        if beginnings:
+            return _part_named(data, start, end)
+        i += BLOCK - 2
+    return _part_named(data, start, end) if i < end else 0
+
+
+@inlined_kernel
+def _beginnings(data: Bytes, at: int) -> np.uint64:
+    """Of 64 bytes all but the last two, those where a word may begin that names a part, by three
+    letters: c, k, m or p, then o, then d, m, n, o or p."""
+    first = np.uint64(0)
+    for letter in (_C, _K, _M, _P):
+        first |= equal_bits(data, at, np.uint8(letter))
+        first |= equal_bits(data, at, np.uint8(letter - 32))
+    second = equal_bits(data, at, np.uint8(_O))
+    third = equal_bits(data, at, np.uint8(_D))
+    third |= between_bits(data, at, np.uint8(_M), np.uint8(_P))
+    return first & second >> np.uint64(1) & third >> np.uint64(2)
+
+
+@kernel
+def _part_named(data: Bytes, start: int, end: int) -> int:
+    facts = 0
+    i = find(data, start + 1, end, _O)
     while i + 2 < end:
         first = data[i - 1]
         begins = i - 1 == start or not is_letter(data[i - 2]) or first <= 90
@@ -210,18 +328,23 @@ def _part_of(meanings: int) -> int:
 
 
 @kernel
-def _fact_of(data: Bytes, name: np.uint64, value: int, value_end: int) -> int:
-    """What one attribute, known by the hash of its name, states about its tag."""
-    if name == _STYLE:
+def _fact_of(
+    data: Bytes, end: int, kind: int, name: int, name_end: int, value: int, value_end: int
+) -> int:
+    """What one attribute of a kind states about its tag; the page ends at `end`."""
+    if kind == PART:
+        return part_named(data, value, value_end, end)
+    attribute = name_hash(data, name, name_end)
+    if attribute == _STYLE:
         return style_hides(data, value, value_end)
-    if name == _HIDDEN:
+    if attribute == _HIDDEN:
         return HIDDEN
-    if name == _OPEN:
+    if attribute == _OPEN:
         return OPEN
-    if name == _ROLE:
+    if attribute == _ROLE:
         region = look_up(_ROLE_KEYS, _ROLE_REGIONS, name_hash(data, value, value_end))
         return OVERLAY if region == _DIALOG + 1 else region << REGION_SHIFT
-    if name == _ITEMPROP:
+    if attribute == _ITEMPROP:
         said = name_hash(data, value, value_end)
         return DATED if said == _DATE_PUBLISHED else COMMENTS if said == _COMMENT else 0
     return 0

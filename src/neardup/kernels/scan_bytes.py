@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.jit import of_numba
-from neardup.kernels.text_bits import BLOCK, eight_bytes, equal_bits, lowest_bit
+from neardup.kernels.jit import inlined_kernel, of_numba
+from neardup.kernels.text_bits import BLOCK, between_bits, eight_bytes, equal_bits, lowest_bit
 
 Bytes = NDArray[np.uint8]
 trailing_zeros = of_numba("numba.cpython.unsafe.numbers", "trailing_zeros")
@@ -55,13 +55,20 @@ def find(data: Bytes, i: int, end: int, byte: int) -> int:
     return i
 
 
-@kernel
+@inlined_kernel
 def is_space(byte: int) -> bool:
     """White space as HTML has it."""
     return byte == 32 or byte == 10 or byte == 9 or byte == 13 or byte == 12
 
 
-@kernel
+@inlined_kernel
+def white_bits(data: Bytes, at: int) -> np.uint64:
+    """Which of 64 bytes are white space."""
+    white = between_bits(data, at, np.uint8(9), np.uint8(13)) & ~equal_bits(data, at, np.uint8(11))
+    return white | equal_bits(data, at, np.uint8(32))
+
+
+@inlined_kernel
 def is_letter(byte: int) -> bool:
     """An ASCII letter."""
     return 97 <= (byte | 0x20) <= 122
@@ -98,7 +105,7 @@ def hash_table(values: dict[str, int], slots: int) -> tuple[NDArray[np.uint64], 
     return keys, stored
 
 
-@kernel
+@inlined_kernel
 def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64) -> int:
     """The value under `key` in a table of `hash_table`, or 0."""
     mask = np.uint64(len(keys) - 1)
@@ -110,7 +117,7 @@ def look_up(keys: NDArray[np.uint64], values: NDArray[np.int64], key: np.uint64)
     return 0
 
 
-@kernel
+@inlined_kernel
 def after_space(data: Bytes, i: int, end: int) -> int:
     """The first place from i on that is not white space, or `end`."""
     while i < end and is_space(data[i]):
@@ -118,7 +125,7 @@ def after_space(data: Bytes, i: int, end: int) -> int:
     return i
 
 
-@kernel
+@inlined_kernel
 def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
     """The range without white space at its ends."""
     start = after_space(data, start, end)
@@ -127,7 +134,7 @@ def trim(data: Bytes, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-@kernel
+@inlined_kernel
 def find_near(data: Bytes, i: int, end: int, byte: int) -> int:
     """As `find`, for where the byte is near: one by one."""
     while i < end and data[i] != byte:

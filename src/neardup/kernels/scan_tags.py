@@ -13,10 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import (
     BANG,
     CASE,
     GREATER,
+    HIGH_BITS,
+    LOW_BITS,
     PRIME,
     SEED,
     SLASH,
@@ -28,6 +31,7 @@ from neardup.kernels.scan_bytes import (
     look_up,
     name_hash,
 )
+from neardup.kernels.text_bits import ALL, eight_bytes, lowest_bit
 
 # What an element does.
 BLOCK = 1  # ends the block before it and after it
@@ -108,6 +112,22 @@ MAY_BE_PART[[ID[name] for name in "article aside div dl form ol section ul".spli
 _ids = {**ID, **{alias: ID[name] for alias, name in ALIASES.items()}}
 _KEYS, _VALUES = hash_table(_ids, 512)
 
+# Most names have eight bytes or fewer, which are the key of a table of their own. The factor was
+# found by trying: no two of these names have one place.
+SHORT_NAME = 8
+_FACTOR, _SHIFT = np.uint64(0x58175DC8C8FE139D), np.uint64(54)
+_GREATERS, _ZEROS = np.uint64(GREATER) * LOW_BITS, np.uint64(48) * LOW_BITS
+_ENDS_NAME = np.zeros(256, np.bool_)
+_ENDS_NAME[[9, 10, 12, 13, 32, SLASH, GREATER]] = True
+_CASES = np.uint64(0x2020202020202020)
+_SHORT_KEYS, _SHORT_IDS = np.zeros(1024, np.uint64), np.zeros(1024, np.int64)
+for _name, _id in _ids.items():
+    if len(_name) <= SHORT_NAME:
+        _key = int.from_bytes(bytes(byte | 0x20 for byte in _name.encode()), "little")
+        _slot = (_key * int(_FACTOR) & (1 << 64) - 1) >> int(_SHIFT)
+        assert not _SHORT_KEYS[_slot], f"{_name} collides"
+        _SHORT_KEYS[_slot], _SHORT_IDS[_slot] = _key, _id
+
 A, BASE, BR, BUTTON, CAPTION, DD, DIALOG, DT = (
     ID[name] for name in "a base br button caption dd dialog dt".split()
 )
@@ -131,9 +151,25 @@ INTEGRATION = np.zeros(256, np.bool_)
 INTEGRATION[[FOREIGN_OBJECT, DESC, ANNOTATION, MI, MO, MN, MS, MTEXT, TITLE]] = True
 
 
+@inlined_kernel
+def read_name(data: Bytes, i: int, end: int) -> tuple[int, int]:
+    """The tag name that starts with a letter at i: the element's number, the place after it."""
+    if i + SHORT_NAME < end:
+        eight = eight_bytes(data, i)
+        # The first byte below `0` or equal to `>` (as in `find`): it ends all names in the table.
+        other = eight ^ _GREATERS
+        ends = ((eight - _ZEROS) & ~eight | (other - LOW_BITS) & ~other) & HIGH_BITS
+        bits = lowest_bit(ends) & 0x78  # of the bytes before it; 64 without one
+        key = (eight | _CASES) & ALL >> np.uint64(64 - bits)
+        slot = key * _FACTOR >> _SHIFT
+        after = i + (bits >> 3)
+        if _SHORT_KEYS[slot] == key and _ENDS_NAME[data[after]]:
+            return _SHORT_IDS[slot], after
+    return _read_any_name(data, i, end)
+
+
 @kernel
-def read_name(data: Bytes, i: int, end: int) -> tuple[int, int, np.uint64]:
-    """The tag name that starts at i: the element's number, the place after it, its hash."""
+def _read_any_name(data: Bytes, i: int, end: int) -> tuple[int, int]:
     value = SEED
     while i < end:
         byte = data[i]
@@ -144,21 +180,21 @@ def read_name(data: Bytes, i: int, end: int) -> tuple[int, int, np.uint64]:
     number = look_up(_KEYS, _VALUES, value)
     if number == 0:
         number = FIRST_UNKNOWN + np.int64(value & np.uint64(127))
-    return number, i, value
+    return number, i
 
 
 @kernel
-def foreign_number(tag: int, name: np.uint64) -> int:
-    """The number of an element inside svg or math: never that of an HTML element of this name."""
-    if tag == SVG or tag == MATH:
+def foreign_number(data: Bytes, i: int, end: int, tag: int) -> int:
+    """The number of an element inside svg or math, whose name is data[i:end]: never that of an HTML
+    element of this name."""
+    if tag == SVG or tag == MATH or tag >= FIRST_UNKNOWN:
         return tag
-    return FIRST_UNKNOWN + np.int64(name & np.uint64(127))
+    return FIRST_UNKNOWN + np.int64(name_hash(data, i, end) & np.uint64(127))
 
 
 LESS, DASH, BRACKET = 60, 45, 93
 LONGEST_RAW_NAME = max(map(len, _FLAG_WORDS[RAW].split()))
 _CDATA = np.uint64(hash_of("[cdata["))
-_SCRIPT_HASH = np.uint64(hash_of("script"))
 
 
 @kernel
@@ -210,7 +246,7 @@ def _after_cdata(data: Bytes, i: int, end: int) -> int:
 
 
 @kernel
-def find_end_tag(data: Bytes, i: int, end: int, tag: int, name: np.uint64) -> int:
+def find_end_tag(data: Bytes, i: int, end: int, tag: int) -> int:
     """Where the end tag of a raw-text element begins whose content starts at i, or `end`."""
     if tag == SCRIPT:
         return _find_script_end(data, i, end)
@@ -218,20 +254,20 @@ def find_end_tag(data: Bytes, i: int, end: int, tag: int, name: np.uint64) -> in
         i = find(data, i, end, LESS)
         if i >= end:
             return end
-        if i + 1 < end and data[i + 1] == SLASH and _is_name(data, i + 2, end, name):
+        if i + 1 < end and data[i + 1] == SLASH and _is_name(data, i + 2, end, tag):
             return i
         i += 1
 
 
 @kernel
-def _is_name(data: Bytes, i: int, end: int, name: np.uint64) -> bool:
+def _is_name(data: Bytes, i: int, end: int, tag: int) -> bool:
     """Whether the name of a raw-text element stands at i, and ends before the data does.
 
     No more is read than the longest of them has: `<` does not end a name, so in `<a<a<a...` the
     names of all reach to the end of the page.
     """
-    _, after, value = read_name(data, i, min(end, i + LONGEST_RAW_NAME + 1))
-    return after < end and value == name
+    number, after = _read_any_name(data, i, min(end, i + LONGEST_RAW_NAME + 1))
+    return after < end and number == tag
 
 
 @kernel
@@ -253,7 +289,7 @@ def _find_script_end(data: Bytes, i: int, end: int) -> int:
             return end
         i = opening
         if i + 1 < end and data[i + 1] == SLASH:
-            if _is_name(data, i + 2, end, _SCRIPT_HASH):
+            if _is_name(data, i + 2, end, SCRIPT):
                 if not doubly:
                     return i
                 doubly = False
@@ -261,7 +297,7 @@ def _find_script_end(data: Bytes, i: int, end: int) -> int:
             if i + 3 < end and data[i + 1] == BANG and data[i + 2] == DASH and data[i + 3] == DASH:
                 escaped = True
                 escaped_from = i + 2  # the dashes of `<!--` may be those of `-->`
-        elif not doubly and _is_name(data, i + 1, end, _SCRIPT_HASH):
+        elif not doubly and _is_name(data, i + 1, end, SCRIPT):
             doubly = True
         i += 1
 

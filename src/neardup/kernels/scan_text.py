@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from neardup.kernels.entities import decode_reference
 from neardup.kernels.jit import borrowing_kernel as kernel
 from neardup.kernels.jit import inlined_kernel
-from neardup.kernels.scan_bytes import Bytes
+from neardup.kernels.scan_bytes import Bytes, after_space, white_bits
+from neardup.kernels.text_bits import (
+    BLOCK,
+    between_bits,
+    copy_block,
+    count_bits,
+    equal_bits,
+    lowest_bit,
+)
 from neardup.kernels.utf8 import write_code_point
 
 State = NDArray[np.int64]
@@ -60,6 +68,7 @@ REGION_SHIFT, REGION_MASK = 12, 7
 MARK_REGION_SHIFT, SHARE_SHIFT, WHOLE = 4, 7, (1 << 24) - 1
 
 NEWLINE, BLANK = 10, 32
+LAST_BIT = np.uint64(1 << 63)
 INDENT = 2  # wide spaces that begin a paragraph
 
 # Classes of bytes.
@@ -72,14 +81,19 @@ CLASS[[0xC2, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3]] = LEAD  # of what may be white space
 CLASS[[0x26, 0x3C]] = MARKUP
 
 
-@kernel
+@inlined_kernel
 def end_block(text: Bytes, marks: Marks, state: State) -> None:
     """Close the open block, if it has any text."""
     state[SPACE] = 0
     state[WIDE] = 0
+    if state[POSITION] > state[BLOCK_START]:
+        _write_mark(text, marks, state)
+
+
+@kernel
+def _write_mark(text: Bytes, marks: Marks, state: State) -> None:
+    """Note what the open block is, and end its line."""
     position, start = state[POSITION], state[BLOCK_START]
-    if position == start:
-        return
     context = state[CONTEXT]
     linked = state[LINK_CHARACTERS]
     if context & (LINK | OUTER_LINK):
@@ -99,7 +113,7 @@ def end_block(text: Bytes, marks: Marks, state: State) -> None:
     state[LINK_START] = position + 1
 
 
-@kernel
+@inlined_kernel
 def enter_link(state: State) -> None:
     """Text from here on is inside a link."""
     if not state[CONTEXT] & (LINK | OUTER_LINK):
@@ -107,7 +121,7 @@ def enter_link(state: State) -> None:
     state[CONTEXT] |= LINK
 
 
-@kernel
+@inlined_kernel
 def set_context(text: Bytes, state: State, context: int) -> None:
     """Change the context; what was written in a link that ends now is counted."""
     before = state[CONTEXT] & (LINK | OUTER_LINK)
@@ -122,10 +136,16 @@ def set_context(text: Bytes, state: State, context: int) -> None:
 @kernel
 def count_characters(text: Bytes, start: int, end: int) -> int:
     """Characters other than spaces in a piece of valid UTF-8."""
-    count = 0
-    for i in range(np.uint64(start), np.uint64(end)):
-        byte = text[i]
-        count += byte != BLANK and (byte & 0xC0) != 0x80
+    count = end - start
+    while start < end and start + BLOCK <= len(text):
+        others = equal_bits(text, start, np.uint8(BLANK))
+        others |= between_bits(text, start, np.uint8(0x80), np.uint8(0xBF))
+        if end - start < BLOCK:
+            others &= (np.uint64(1) << np.uint64(end - start)) - np.uint64(1)
+        count -= count_bits(others)
+        start += BLOCK
+    for i in range(start, end):
+        count -= text[i] == BLANK or (text[i] & 0xC0) == 0x80
     return count
 
 
@@ -134,38 +154,82 @@ def write_text(data: Bytes, i: int, end: int, text: Bytes, marks: Marks, state: 
     """Write text from i up to the next `<` or `&`, or `end`; where that is."""
     while i < end:
         kind = CLASS[data[i]]
-        if kind == PLAIN:
-            position = _before_character(text, marks, state)
-            while i < end:
-                if CLASS[data[i]] != PLAIN and not _is_single_blank(data, i, end):
-                    break
-                text[position] = data[i]
-                position += 1
-                i += 1
-            state[POSITION] = position
-        elif kind == WHITE:
-            if state[CONTEXT] & PREFORMATTED and (data[i] == 10 or data[i] == 13):
-                end_block(text, marks, state)
+        if kind == MARKUP:
+            return i
+        if kind == WHITE:
             state[SPACE] = 1
+            if not state[CONTEXT] & PREFORMATTED:
+                i = after_white(data, i + 1, end)
+                continue
+            if data[i] == 10 or data[i] == 13:
+                end_block(text, marks, state)
+                state[SPACE] = 1
             i += 1
-            while i < end and data[i] == BLANK:
-                i += 1
+        elif kind == PLAIN:
+            position = _before_character(text, marks, state)
+            i, state[POSITION] = _copy_plain(data, i, end, text, position)
         elif kind == LEAD:
             i = _write_lead(data, i, end, text, marks, state)
-        elif kind == DROPPED:
-            i += 1
         else:
-            return i
+            i += 1
     return i
 
 
-@kernel
+@inlined_kernel
+def after_white(data: Bytes, i: int, end: int) -> int:
+    """As `after_space`, for where there may be much of it."""
+    while i + BLOCK <= end:
+        others = ~white_bits(data, i)
+        if others:
+            place: int = i + lowest_bit(others)
+            return place
+        i += BLOCK
+    return after_space(data, i, end)
+
+
+@inlined_kernel
+def _copy_plain(data: Bytes, i: int, end: int, text: Bytes, to: int) -> tuple[int, int]:
+    """Copy plain characters, with single blanks between them, which need no collapsing; the places
+    after them in both.
+
+    Whole blocks are copied: what is to be written from `i` on has room for as many bytes.
+    """
+    while i + BLOCK <= end:
+        others = _others(data, i)
+        blanks = equal_bits(data, i, np.uint8(BLANK))
+        # Of a blank that ends the block nobody knows what follows, so it is due white space.
+        others |= blanks & ((others | blanks) >> np.uint64(1) | LAST_BIT)
+        copy_block(data, i, text, to)
+        size = lowest_bit(others)
+        i, to = i + size, to + size
+        if size < BLOCK:
+            return i, to
+    while i < end and (CLASS[data[i]] == PLAIN or _is_single_blank(data, i, end)):
+        text[to] = data[i]
+        i, to = i + 1, to + 1
+    return i, to
+
+
+@inlined_kernel
+def _others(data: Bytes, at: int) -> np.uint64:
+    """Of 64 bytes, those that are neither plain nor a blank."""
+    others = between_bits(data, at, np.uint8(0), np.uint8(BLANK - 1))
+    others |= equal_bits(data, at, np.uint8(0x26)) | equal_bits(data, at, np.uint8(0x3C))
+    others |= equal_bits(data, at, np.uint8(127))
+    if between_bits(data, at, np.uint8(128), np.uint8(255)):
+        others |= equal_bits(data, at, np.uint8(0xC2))
+        others |= between_bits(data, at, np.uint8(0xE1), np.uint8(0xE3))
+        others |= equal_bits(data, at, np.uint8(0xEF)) | equal_bits(data, at, np.uint8(0xF3))
+    return others
+
+
+@inlined_kernel
 def _is_single_blank(data: Bytes, i: int, end: int) -> bool:
     """Whether a space between two plain characters is at i: it needs no collapsing."""
     return data[i] == BLANK and i + 1 < end and CLASS[data[i + 1]] == PLAIN
 
 
-@kernel
+@inlined_kernel
 def _before_character(text: Bytes, marks: Marks, state: State) -> int:
     """Settle the white space that is due, and give the place of the next character."""
     if state[SPACE]:

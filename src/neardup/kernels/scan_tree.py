@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import scan_tags as t
 from neardup.kernels.jit import borrowing_kernel as kernel
+from neardup.kernels.jit import inlined_kernel
 from neardup.kernels.scan_bytes import Bytes
 from neardup.kernels.scan_text import (
     CONTEXT,
@@ -53,7 +54,7 @@ def new_frames() -> Frames:
     return np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
 
 
-@kernel
+@inlined_kernel
 def push(
     frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, flags: int, context: int
 ) -> None:
@@ -84,6 +85,12 @@ def push(
 @kernel
 def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) -> None:
     """Close elements down to and with the frame at `depth`."""
+    _pop_to(frames, state, text, marks, depth)
+
+
+@inlined_kernel
+def _pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) -> None:
+    """`pop_to`, for the one place that most elements are closed at."""
     state[LOWEST] = min(state[LOWEST], depth)
     while state[DEPTH] >= depth:
         top = state[DEPTH]
@@ -100,7 +107,7 @@ def pop_to(frames: Frames, state: State, text: Bytes, marks: Marks, depth: int) 
         state[DEPTH] -= 1
 
 
-@kernel
+@inlined_kernel
 def close_implied(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> bool:
     """Close what the start of `tag` ends; False when the tag has no place here and is ignored.
 
@@ -140,7 +147,7 @@ def close_implied(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
     return True
 
 
-@kernel
+@inlined_kernel
 def _close_above(
     frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, bound: int
 ) -> bool:
@@ -152,7 +159,7 @@ def _close_above(
     return True
 
 
-@kernel
+@inlined_kernel
 def _close_item(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
     """The start of a list item ends the item before it."""
     at = state[ITEM_AT]
@@ -180,40 +187,40 @@ def _close_table_part(frames: Frames, state: State, text: Bytes, marks: Marks, t
 @kernel
 def close_link(frames: Frames, state: State, text: Bytes, marks: Marks) -> None:
     """The end of a link, also where blocks that began in it are still open."""
-    _close_formatting(frames, state, text, marks, t.A)
-    set_context(text, state, state[CONTEXT] & ~LINK)
+    close_element(frames, state, text, marks, t.A)
 
 
-@kernel
-def _close_formatting(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
-    """The end of an element that may cross others: a block that began in it stays open.
-
-    This is what HTML's adoption agency comes to when only the open elements count.
-    """
-    at = state[INNERMOST + tag]
-    if at > state[SPECIAL_AT]:
-        pop_to(frames, state, text, marks, at)
-    elif at > state[SCOPE_AT]:
-        pop_to(frames, state, text, marks, state[SPECIAL_AT] + 1)
-        state[INNERMOST + tag] = frames[at, SAME_BEFORE]
-
-
-@kernel
+@inlined_kernel
 def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: int) -> None:
-    """An end tag."""
+    """An end tag.
+
+    A formatting element may cross others: a block that began in it stays open. This is what HTML's
+    adoption agency comes to when only the open elements count.
+    """
     flags = t.FLAGS[tag]
     if flags & t.IGNORED:
-        return
-    if tag == t.A:
-        close_link(frames, state, text, marks)
-        return
-    if flags & t.FORMATTING:
-        _close_formatting(frames, state, text, marks, tag)
         return
     if tag == t.FORM:
         _close_form(frames, state, text, marks)
         return
-    # How deep the element must be for this tag to reach it.
+    at = state[INNERMOST + tag]
+    bound = _bound(state, tag, flags)
+    is_crossing = flags & t.FORMATTING and state[SCOPE_AT] < at <= bound
+    if at > bound or is_crossing:
+        _pop_to(frames, state, text, marks, state[SPECIAL_AT] + 1 if is_crossing else at)
+    elif (tag == t.P or tag == t.BR) and not state[CONTEXT] & SKIPPED:
+        end_block(text, marks, state)  # browsers make `</p>` and `</br>` elements of their own
+    if is_crossing:
+        state[INNERMOST + tag] = frames[at, SAME_BEFORE]
+    if tag == t.A:
+        set_context(text, state, state[CONTEXT] & ~LINK)
+
+
+@inlined_kernel
+def _bound(state: State, tag: int, flags: int) -> int:
+    """How deep an element must be for its end tag to reach it: deeper than this."""
+    if flags & t.FORMATTING:
+        return state[SPECIAL_AT]
     bound = state[SPECIAL_AT] - 1
     if tag == t.P:
         bound = max(state[SCOPE_AT], state[INNERMOST + t.BUTTON])
@@ -227,9 +234,7 @@ def close_element(frames: Frames, state: State, text: Bytes, marks: Marks, tag: 
         bound = 0
     elif flags & t.SPECIAL or tag == t.DIALOG:
         bound = state[SCOPE_AT] - (flags & t.SCOPE > 0)
-    closed = _close_above(frames, state, text, marks, tag, bound)
-    if not closed and (tag == t.P or tag == t.BR) and not state[CONTEXT] & SKIPPED:
-        end_block(text, marks, state)  # browsers make `</p>` and `</br>` elements of their own
+    return max(bound, 0)
 
 
 @kernel

@@ -26,16 +26,22 @@ from neardup.kernels.characters import (
     MARK,
     NO_SCRIPT,
     NOTHING,
-    ROLE_BITS,
     SINGLE,
     SPACE,
     WORD,
-    WORD_BITS,
     class_of,
     is_digit,
 )
 from neardup.kernels.data import character_classes
-from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, kernel
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.text_bits import (
+    BLOCK,
+    between_bits,
+    count_bits,
+    equal_bits,
+    leading_zeros,
+    lowest_bit,
+)
 from neardup.kernels.utf8 import code_point_at
 
 LONGEST = 7  # letters of an abbreviation; as many as a packed word has room for
@@ -137,14 +143,21 @@ def _scan(
     before = np.uint8(NO_SCRIPT)  # the class of the character before `at`
     at = begin
     while at < end:
-        if data[at] < 0x80:
-            kind = pages[data[at]]
-            if kind & ROLE_BITS == WORD_BITS:  # most characters: nothing can end at them
-                content = True
-                letters = letters or kind & NO_SCRIPT != NO_SCRIPT
-                before = kind
-                at += 1
-                last = at
+        if at + BLOCK <= len(data) and data[at] < 0x80 and data[at + 1] < 0x80:
+            # Most characters: nothing can end at them.
+            run = _before_ends(data, at, end)
+            size = count_bits(run)
+            if size:
+                some_letters = run & _letters(data, at)
+                letters = letters or some_letters != 0
+                content = content or run & (some_letters | _digits(data, at)) != 0
+                visible = run & ~_spaces(data, at)
+                if last == start:
+                    start = last = at + min(lowest_bit(visible), size)
+                if visible:
+                    last = at + BLOCK - leading_zeros(visible)
+                at += size
+                before = pages[data[at - 1]]
                 continue
         code, size = code_point_at(data, at, end)
         kind = class_of(code, index, pages)
@@ -181,6 +194,35 @@ def _scan(
             ends[place + count] = last
         count += 1
     return count
+
+
+@inlined_kernel
+def _before_ends(data: Bytes, at: int, end: int) -> np.uint64:
+    """Of 64 bytes, those before the first that may end a sentence or is not ASCII, and before
+    `end`."""
+    ends = equal_bits(data, at, np.uint8(NEWLINE)) | equal_bits(data, at, np.uint8(STOP))
+    ends |= equal_bits(data, at, np.uint8(EXCLAMATION)) | equal_bits(data, at, np.uint8(QUESTION))
+    ends |= between_bits(data, at, np.uint8(0x80), np.uint8(0xFF))
+    if end - at < BLOCK:
+        ends |= np.uint64(1) << np.uint64(end - at)
+    return ~ends & (ends - np.uint64(1))  # type: ignore[no-any-return]
+
+
+@inlined_kernel
+def _letters(data: Bytes, at: int) -> np.uint64:
+    letters = between_bits(data, at, np.uint8(65), np.uint8(90))
+    return letters | between_bits(data, at, np.uint8(97), np.uint8(122))  # type: ignore[no-any-return]
+
+
+@inlined_kernel
+def _digits(data: Bytes, at: int) -> np.uint64:
+    return between_bits(data, at, np.uint8(48), np.uint8(57))  # type: ignore[no-any-return]
+
+
+@inlined_kernel
+def _spaces(data: Bytes, at: int) -> np.uint64:
+    spaces = between_bits(data, at, np.uint8(9), np.uint8(13))
+    return spaces | between_bits(data, at, np.uint8(28), np.uint8(32))  # type: ignore[no-any-return]
 
 
 @borrowing_kernel

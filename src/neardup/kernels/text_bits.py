@@ -89,6 +89,13 @@ def _lowest_bit(_: Any, bits: Any) -> Any:
     return types.int64(types.uint64), answer
 
 
+def _leading_zeros(_: Any, bits: Any) -> Any:
+    def answer(_: Any, builder: Any, __: Any, values: Any) -> Any:
+        return builder.ctlz(values[0], ir.IntType(1)(0))
+
+    return types.int64(types.uint64), answer
+
+
 def _count_bits(_: Any, bits: Any) -> Any:
     def answer(_: Any, builder: Any, __: Any, values: Any) -> Any:
         return builder.ctpop(values[0])
@@ -100,6 +107,7 @@ equal_bits: Any = intrinsic(_equal_bits)  # (data, at, byte): which are this byt
 between_bits: Any = intrinsic(_between_bits)  # (data, at, low, high): which are from low to high
 copy_block: Any = intrinsic(_copy_block)  # (data, at, out, to): copy them, all 64
 lowest_bit: Any = intrinsic(_lowest_bit)  # (bits): the place of the lowest, 64 for none
+leading_zeros: Any = intrinsic(_leading_zeros)  # (bits): places above the highest, 64 for none
 count_bits: Any = intrinsic(_count_bits)  # (bits): how many are set
 
 
