@@ -106,6 +106,9 @@ class _Records:
 
     def _of_urls(self, step: Callable[[str], str]) -> pa.Array:
         """A step over each different URL; most texts have none."""
+        offsets = string_buffers(self._about["url"])[1]
+        if offsets[0] == offsets[-1]:
+            return pa.repeat(step(""), len(self._texts))
         encoded = self._about["url"].dictionary_encode()
         made = pa.array([step(url) for url in encoded.dictionary.to_pylist()], pa.string())
         return made.take(encoded.indices)
