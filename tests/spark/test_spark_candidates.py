@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from neardup.rules import candidates as rule
 from neardup.spark import candidates
-from neardup.spark.columns import map_groups, spark_schema
+from neardup.spark.columns import spark_schema
 from neardup.spark.session import Work
 from spark_runs import GROUP, Rows, spark, work
 
@@ -51,9 +51,9 @@ def frame(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64], size: int) 
     return spark.createDataFrame(table.to_pandas(), spark_schema(candidates.KEYED)).repartition(3)
 
 
-def packed(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64], size: int) -> DataFrame:
+def packed(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64]) -> DataFrame:
     """The keys as a run packs them, in three parts and few buckets."""
-    parts = [candidates.packed_keys([(keys[n::3], rows[n::3])], size, 2) for n in range(3)]
+    parts = [candidates.packed_keys([(keys[n::3], rows[n::3])], 2) for n in range(3)]
     table = pa.Table.from_batches(parts).to_pandas()
     return spark.createDataFrame(table, spark_schema(candidates.PACKED_KEYS)).repartition(3)
 
@@ -72,24 +72,26 @@ def expected(rows: Rows, keys: NDArray[np.uint64]) -> dict[tuple[int, int], int]
     return dict(zip(pairs, shared.tolist(), strict=True))
 
 
-def test_pairs_of_whole_keys(spark: SparkSession) -> None:
+def test_pairs_of_whole_buckets(spark: SparkSession, work: Work) -> None:
     rows, keys = keys_with_a_hot_one()
-    paged = packed(spark, rows, keys, PAGES)
-    pairs = map_groups(paged, ["bucket"], candidates._pair_groups, candidates.SHARING)
+    pairs = candidates.sharing_keys(packed(spark, rows, keys), work)
     assert told(pairs) == expected(rows, keys)
 
 
 @pytest.mark.parametrize("size", [300, 1000])
-def test_pairs_of_keys_cut_by_ranges(spark: SparkSession, work: Work, size: int) -> None:
+@pytest.mark.parametrize("most", [0, 3000], ids=["all large", "some large"])
+def test_pairs_of_large_buckets(spark: SparkSession, work: Work, size: int, most: int) -> None:
     rows, keys = keys_with_a_hot_one()
-    pairs = candidates._over_ranges(packed(spark, rows, keys, size), work)
+    pairs = candidates.sharing_keys(
+        packed(spark, rows, keys), work, keys_of_a_bucket=most, range_size=size
+    )
     assert told(pairs) == expected(rows, keys)
 
 
 def test_no_task_gets_more_of_a_key_than_a_range(spark: SparkSession, work: Work) -> None:
-    """A key of half of all pages: what it sends over the edges is bounded, too."""
+    """A key of all pages: what it sends over the edges is bounded, too."""
     rows, keys = np.arange(PAGES), np.full(PAGES, 9, np.uint64)
-    candidates._over_ranges(packed(spark, rows, keys, 500), work)
+    candidates._over_ranges(frame(spark, rows, keys, 500), work)
     sent = spark.read.parquet(f"{work.folder}/ranged").where("left is null").count()
     assert sent == 2 * rule.REACH * PAGES // 500
 

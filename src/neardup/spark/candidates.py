@@ -1,10 +1,10 @@
 """Candidates: pages that share a key, exactly those that `rules.candidates` names.
 
-Keys are shuffled so that a task has all pages of a key. They are packed, many in a row: a page has
-dozens, and Spark is slow with many rows. With a key of very many pages (a theme, a banner) one task
-would do all the work, so beyond `RANGE` pages the rows of a key are cut by ranges of page numbers.
-Within a hot key a page is paired with the next few only, so a range pairs all its pages but the
-last few, and passes on its first and last ones; a second shuffle pairs those across ranges.
+Keys are shuffled so that a task has all pages of a key. They are packed, many of a bucket in a row:
+a page has dozens, and Spark is slow with many rows. A bucket is too large for a task if it has a
+key of very many pages (a theme, a banner). Its keys are cut by ranges of page numbers. Within a hot
+key a page is paired with the next few only, so a range pairs all its pages but the last few, and
+passes on its first and last ones; a second shuffle pairs those across ranges.
 
 A method with its own search gets the pages of each key, since every pair that it finds shares one.
 A key with very many pages is cut into blocks, and every two blocks are searched together, so no
@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
@@ -41,18 +40,12 @@ from neardup.spark.columns import (
 )
 from neardup.spark.session import Work
 
-RANGE = 1 << 20  # page numbers in a range
+RANGE = 1 << 20  # page numbers in a range, and pages of which no bucket is too large
 KEYS_AT_ONCE = 1_000_000  # keys that a task collects before it packs them
+KEYS_OF_A_BUCKET = 4_000_000  # at most, in a task
 ROWS_OF_KEYS = 1024  # packed rows that a step gets at once, or those of one bucket
 KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
-PACKED_KEYS = pa.schema(
-    [
-        ("range", pa.int64()),
-        ("bucket", pa.int32()),
-        ("keys", pa.binary()),
-        ("numbers", pa.binary()),
-    ]
-)
+PACKED_KEYS = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("numbers", pa.binary())])
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
 # The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
 RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
@@ -61,77 +54,96 @@ Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 
-def pairs_by_keys(
-    method: Method, features: DataFrame, count: int, work: Work, *, range_size: int = RANGE
-) -> DataFrame:
+def pairs_by_keys(method: Method, features: DataFrame, count: int, work: Work) -> DataFrame:
     """left and right of every pair that is worth judging, each once."""
     source = method.candidate_source
     assert isinstance(source, SharedKeys)
     if source.decisive:
-        return _with_first(keys_of(method, features, range_size)).distinct()
-    keys = packed_keys_of(method, features, range_size, max(8, (count >> 14).bit_length()))
-    if count <= range_size:
-        sharing = map_groups(keys, ["bucket"], _pair_groups, SHARING, rows_at_once=ROWS_OF_KEYS)
-    else:
-        sharing = _over_ranges(keys, work)
+        return _with_first(keys_of(method, features, RANGE)).distinct()
+    keys = packed_keys_of(method, features, max(8, (count >> 14).bit_length()))
+    sharing = _pair_buckets(keys) if count <= RANGE else sharing_keys(keys, work)
     added = sharing.groupBy("left", "right").agg(f.sum("shared").alias("shared"))
     if source.max_single_key_pairs is None:
         return added.select("left", "right")
     return without_most_single_key_pairs(added, source.max_single_key_pairs)
 
 
+def sharing_keys(
+    keys: DataFrame,
+    work: Work,
+    *,
+    keys_of_a_bucket: int = KEYS_OF_A_BUCKET,
+    range_size: int = RANGE,
+) -> DataFrame:
+    """`SHARING` of `PACKED_KEYS`, of which some buckets may be too large for a task."""
+    keys = work.keep(keys, "keys")
+    sizes = keys.groupBy("bucket").agg(f.sum(f.octet_length("keys")).alias("bytes"))
+    large = work.keep(sizes.where(f.col("bytes") > 8 * keys_of_a_bucket), "large-buckets")
+    if large.isEmpty():
+        return _pair_buckets(keys)
+    in_ranges = map_batches(
+        keys.join(large, "bucket", "left_semi"),
+        lambda packed: _keyed(*unpacked_keys(packed), range_size),
+        KEYED,
+    )
+    rest = keys.join(large, "bucket", "left_anti")
+    return _pair_buckets(rest).unionByName(_over_ranges(in_ranges, work))
+
+
+def _pair_buckets(keys: DataFrame) -> DataFrame:
+    return map_groups(keys, ["bucket"], _pair_groups, SHARING, rows_at_once=ROWS_OF_KEYS)
+
+
 def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     """key, range and number of every key of every page."""
 
     def keys(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows = method.row_keys(features_of(method, batch["features"]))
-        numbers = batch["number"].to_numpy()[rows["row"].to_numpy()]
-        key = rows["key"].to_numpy().view(np.int64)
-        return pa.record_batch([key, numbers // range_size, numbers], schema=KEYED)
+        return _keyed(*_row_keys(method, batch), range_size)
 
     return map_batches(features.select("number", "features"), keys, KEYED)
 
 
-def packed_keys_of(method: Method, features: DataFrame, range_size: int, bits: int) -> DataFrame:
-    """`PACKED_KEYS`: the keys of every page, many in a row: of one range of page numbers and of one
-    bucket, which is the first `bits` of a key."""
+def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Keys, Rows]:
+    """The keys of some pages, and the number of the page that each is of."""
+    rows = method.row_keys(features_of(method, batch["features"]))
+    return rows["key"].to_numpy(), batch["number"].to_numpy()[rows["row"].to_numpy()]
+
+
+def _keyed(keys: Keys, numbers: Rows, range_size: int) -> pa.RecordBatch:
+    return pa.record_batch([keys.view(np.int64), numbers // range_size, numbers], schema=KEYED)
+
+
+def packed_keys_of(method: Method, features: DataFrame, bits: int) -> DataFrame:
+    """`PACKED_KEYS`: the keys of every page, many of one bucket (the first `bits`) in a row."""
 
     def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[tuple[Keys, Rows]] = []
         for batch in batches:
-            rows = method.row_keys(features_of(method, batch["features"]))
-            numbers = batch["number"].to_numpy()[rows["row"].to_numpy()]
-            held.append((rows["key"].to_numpy(), numbers))
+            held.append(_row_keys(method, batch))
             if sum(each.size for each, _ in held) > KEYS_AT_ONCE:
-                yield from bounded(packed_keys(held, range_size, bits))
+                yield from bounded(packed_keys(held, bits))
                 held = []
         if held:
-            yield from bounded(packed_keys(held, range_size, bits))
+            yield from bounded(packed_keys(held, bits))
 
     return features.select("number", "features").mapInArrow(keys, spark_schema(PACKED_KEYS))
 
 
-def packed_keys(held: Sequence[tuple[Keys, Rows]], range_size: int, bits: int) -> pa.RecordBatch:
+def packed_keys(held: Sequence[tuple[Keys, Rows]], bits: int) -> pa.RecordBatch:
     """`PACKED_KEYS` of keys and the numbers of their pages."""
     keys, numbers = (np.concatenate(each) for each in zip(*held, strict=True))
-    ranges, buckets = numbers // range_size, (keys >> np.uint64(64 - bits)).astype(np.int32)
-    order = np.lexsort((buckets, ranges))
-    ranges, buckets = ranges[order], buckets[order]
-    is_first = (np.diff(ranges, prepend=-1) != 0) | (np.diff(buckets, prepend=-1) != 0)
-    starts = row_starts(is_first)
+    buckets = (keys >> np.uint64(64 - bits)).astype(np.int32)
+    order = np.argsort(buckets, kind="stable")
+    buckets = buckets[order]
+    starts = row_starts(np.diff(buckets, prepend=-1) != 0)
     packed = (packed_numbers(each[order], starts) for each in (keys, numbers))
-    return pa.record_batch([ranges[starts], buckets[starts], *packed], schema=PACKED_KEYS)
+    return pa.record_batch([buckets[starts], *packed], schema=PACKED_KEYS)
 
 
-def unpacked_keys(table: pa.Table) -> pa.Table:
-    """`KEYED`, in the order of ranges, keys and numbers."""
-    sizes = pc.binary_length(table["keys"]).to_numpy() // 8
-    ranges = np.repeat(table["range"].to_numpy(), sizes)
-    keys, numbers = (
-        np.frombuffer(b"".join(table[name].to_pylist()), np.int64) for name in ("keys", "numbers")
-    )
-    order = np.lexsort((numbers, keys, ranges))
-    return pa.table([keys[order], ranges[order], numbers[order]], schema=KEYED)
+def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Keys, Rows]:
+    """The keys of `PACKED_KEYS`, and the numbers of their pages."""
+    keys, numbers = (b"".join(packed[name].to_pylist()) for name in ("keys", "numbers"))
+    return np.frombuffer(keys, np.uint64), np.frombuffer(numbers, np.int64)
 
 
 def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
@@ -140,8 +152,7 @@ def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
 
 
 def _pair_groups(packed: pa.Table) -> Iterator[pa.RecordBatch]:
-    table = unpacked_keys(packed)
-    numbers, keys = table["number"].to_numpy(), table["key"].to_numpy().view(np.uint64)
+    keys, numbers = unpacked_keys(packed)
     yield _sharing(*pairs_sharing_keys(numbers, keys))
 
 
@@ -158,9 +169,8 @@ def _with_first(keys: DataFrame) -> DataFrame:
 
 
 def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
-    """As `_pair_groups`, with the rows of a key cut by ranges of page numbers."""
-    by = ["range", "bucket"]
-    ranged = map_groups(keys, by, _within_ranges, RANGED, rows_at_once=ROWS_OF_KEYS)
+    """`SHARING` of `KEYED`, of each key in one range of page numbers after the other."""
+    ranged = map_groups(keys, ["key", "range"], _within_ranges, RANGED, order=["number"])
     ranged = work.keep(ranged, "ranged")
     within = ranged.where("left is not null").select(*SHARING.names)
     members = ranged.where("left is null").select("key", "number", "speaks", "hot")
@@ -168,9 +178,8 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     return within.unionByName(across)
 
 
-def _within_ranges(packed: pa.Table) -> Iterator[pa.RecordBatch]:
+def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
-    table = unpacked_keys(packed)
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
     new = new_groups(table, ["key", "range"])
     starts = np.flatnonzero(new)
