@@ -147,10 +147,14 @@ def _read_by_tasks(tasks: Sequence[Sequence[Range]], limits: Limits, work: Work)
 
 
 def a_task_each(tasks: Sequence[Sequence[Range]], work: Work) -> DataFrame:
-    """`ranges`: what each task reads, as JSON, one row in each partition."""
-    rows = [(json.dumps([asdict(each) for each in task]),) for task in tasks]
-    frame = work.spark.createDataFrame(rows, "ranges string").coalesce(1)
-    return frame.repartition(len(tasks)) if len(tasks) > 1 else frame
+    """`ranges`: what each task reads, as JSON, one row in each partition.
+
+    By range, because what goes round in turn starts anywhere: some tasks would get two rows.
+    """
+    rows = [(nth, json.dumps([asdict(each) for each in task])) for nth, task in enumerate(tasks)]
+    frame = work.spark.createDataFrame(rows, "task long, ranges string")
+    each = frame.repartitionByRange(len(tasks), "task") if len(tasks) > 1 else frame.coalesce(1)
+    return each.select("ranges")
 
 
 def ranges_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Range]:
