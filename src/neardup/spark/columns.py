@@ -155,10 +155,23 @@ def feature_rows(method: Method, numbers: pa.Array, features: pa.RecordBatch) ->
 def packed_counts(counts: pa.RecordBatch, bits: int) -> pa.RecordBatch:
     """Counts in the order of their keys, bucket by bucket, in rows of at most `ROW_COUNTS`."""
     keys, count = counts["key"].to_numpy(), counts["count"].to_numpy()
+    buckets, starts = _buckets(keys, bits)
+    packed = (packed_numbers(each, starts) for each in (keys, count))
+    return pa.record_batch([buckets, *packed], schema=PACKED)
+
+
+def packed_without_counts(keys: NDArray[np.uint64], bits: int) -> pa.RecordBatch:
+    """Keys in order, as `packed_counts` does it."""
+    buckets, starts = _buckets(keys, bits)
+    nothing = pa.array([b""] * starts.size, pa.binary())
+    return pa.record_batch([buckets, packed_numbers(keys, starts), nothing], schema=PACKED)
+
+
+def _buckets(keys: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.int32], Numbers]:
+    """The bucket of each packed row, and where the row starts."""
     bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
     starts = row_starts(np.diff(bucket, prepend=-1) != 0)
-    packed = (packed_numbers(each, starts) for each in (keys, count))
-    return pa.record_batch([bucket[starts], *packed], schema=PACKED)
+    return bucket[starts], starts
 
 
 def row_starts(is_first: Mask) -> Numbers:

@@ -34,6 +34,8 @@ from neardup.spark.columns import (
     map_batches,
     map_groups,
     packed_counts,
+    packed_numbers,
+    packed_without_counts,
     spark_schema,
 )
 from neardup.spark.identity import Identified
@@ -46,8 +48,9 @@ COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them
 
 
 def bucket_bits(pages: int) -> int:
-    """How many bits of a key are its bucket: few, and a bucket fits in a task."""
-    return max(12, (pages >> 14).bit_length())
+    """How many bits of a key are its bucket: enough that a bucket fits in a task and tasks are
+    even, few enough that packed rows are long."""
+    return max(10, (pages >> 14).bit_length())
 
 
 def survey_pages(
@@ -72,9 +75,7 @@ def survey_pages(
         sums = add_counts([unpacked_counts(table)])
         several = sums["count"].to_numpy() > 1
         yield packed_counts(sums.filter(pa.array(several)), bits)
-        once = packed_counts(sums.filter(pa.array(~several)), bits)
-        nothing = pa.array([b""] * once.num_rows, pa.binary())
-        yield once.set_column(2, PACKED.field("counts"), nothing)
+        yield packed_without_counts(sums["key"].to_numpy()[~several], bits)
 
     counted = pages.mapInArrow(survey, spark_schema(PACKED))
     if earlier is not None:
@@ -256,8 +257,7 @@ def _by_chunks(
             for chunk in np.unique(chunks):
                 here = batch.filter(pa.array(chunks == chunk))
                 keys = np.sort(counting.lookups(pages_of(here)))
-                rows = packed_counts(_counts(keys, np.zeros(keys.size, np.int64)), bits)
-                for each in bounded(rows):
+                for each in bounded(packed_without_counts(keys, bits)):
                     whose = pa.array(np.full(each.num_rows, chunk))
                     yield pa.record_batch([whose, *each.columns], schema=LOOKUPS)
 
@@ -266,15 +266,22 @@ def _by_chunks(
         known = table.filter(pc.is_null(table["chunk"]))
         survey = Survey.from_counts(total, [add_counts([unpacked_counts(known)])])
         wanted = table.filter(pc.is_valid(table["chunk"]))
-        for row in wanted.to_pylist():
-            keys = np.frombuffer(row["keys"], np.uint64)
-            count = survey.count(keys)
-            found = packed_counts(_counts(keys[count > 1], count[count > 1]), bits)
-            whose = pa.array(np.full(found.num_rows, row["chunk"]))
-            yield pa.record_batch([whose, *found.columns], schema=LOOKUPS)
+        keys = np.frombuffer(b"".join(wanted["keys"].to_pylist()), np.uint64)
+        sizes = pc.binary_length(wanted["keys"]).to_numpy() // keys.itemsize
+        row = np.repeat(np.arange(wanted.num_rows), sizes)
+        counts = survey.count(keys)
+        several = counts > 1
+        starts = np.flatnonzero(np.diff(row[several], prepend=-1))
+        whose = pa.array(row[several][starts])
+        packed = [packed_numbers(each[several], starts) for each in (keys, counts)]
+        columns = [wanted[name].combine_chunks().take(whose) for name in ("chunk", "bucket")]
+        yield pa.record_batch([*columns, *packed], schema=LOOKUPS)
 
     def take_step(key: tuple[Any, ...], chunk: pa.Table, counts: pa.Table) -> pa.Table:
-        survey = Survey.from_counts(total, [add_counts([unpacked_counts(counts)])])
+        # A chunk may come in several batches, each of which has looked up its own keys.
+        answers = unpacked_counts(counts)
+        keys, first = np.unique(answers["key"].to_numpy(), return_index=True)
+        survey = Survey(total, keys, answers["count"].to_numpy()[first])
         batches = chunk.combine_chunks().to_batches()
         return pa.Table.from_batches([step(batch, survey) for batch in batches])
 
