@@ -16,14 +16,17 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import statistics
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count as count_from
 from itertools import pairwise
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +43,7 @@ BECOME_SUBREAPER = 36  # for prctl: orphans of a child become our children, to w
 LARGE_PAGE = 40_000_000
 BANNER = "<div>" + "<p>This site keeps cookies on your device to remember what you read.</p>" * 3
 HEAP = "3g"
+LOOK = 0.5  # seconds between looks at workers
 WORK = 0.1  # least seconds of a task that has work to do
 
 
@@ -184,11 +188,12 @@ def run_spark(path: Path, out: Path, heap: str = HEAP, *more: str) -> dict[str, 
 def timed(command: Sequence[str], out: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """Seconds of a command with all processes it starts, and of its stages."""
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1)
-    ours = children()  # such as the helpers of a pool, which live as long as this process
-    cost = run_command(command, environment)
+    ours = children(os.getpid())  # such as the helpers of a pool, which live as long as this one
+    with unaccounted() as lost:
+        cost = run_command(command, environment)
     summary = json.loads((out / "summary.json").read_text())
     return {
-        "processor_seconds": round(cost.processor + orphans_seconds(ours), 1),
+        "processor_seconds": round(cost.processor + orphans_seconds(ours) + sum(lost.values()), 1),
         "wall_seconds": round(cost.wall, 1),
         "pages": summary["counts"]["pages"],
         "judged_pairs": summary["counts"]["pairs"] + summary["counts"]["rejected"],
@@ -199,16 +204,72 @@ def timed(command: Sequence[str], out: Path, environment: Mapping[str, str]) -> 
 def orphans_seconds(ours: set[int]) -> float:
     """Processor seconds of the processes a command has left running, until they end."""
     seconds = 0.0
-    while left := children() - ours:
+    while left := children(os.getpid()) - ours:
         _, _, used = os.wait4(left.pop(), 0)
         seconds += used.ru_utime + used.ru_stime
     return seconds
 
 
-def children() -> set[int]:
-    """The child processes of this one, adopted ones included."""
-    lists = Path("/proc/self/task").glob("*/children")
-    return {int(child) for each in lists for child in each.read_text().split()}
+@contextmanager
+def unaccounted() -> Iterator[dict[int, float]]:
+    """Processor seconds, by process, of those that end while nobody waits for them: Spark ends
+    Python workers that are idle for a minute, and their parent ignores it, so that no other process
+    is ever told their time. They are looked at every now and then."""
+    lost: dict[int, float] = {}
+    ended = Event()
+
+    def watch() -> None:
+        workers: dict[int, float] = {}
+        while not ended.wait(LOOK):
+            seen = {
+                worker: processor_seconds(worker)
+                for parent in descendants(os.getpid())
+                if ignores_children(parent)
+                for worker in children(parent)
+            }
+            lost.update({each: workers[each] for each in workers.keys() - seen.keys()})
+            workers = seen
+
+    thread = Thread(target=watch)
+    thread.start()
+    try:
+        yield lost
+    finally:
+        ended.set()
+        thread.join()
+
+
+def children(parent: int) -> set[int]:
+    """The processes whose parent this one is, or has become."""
+    with suppress(OSError):
+        lists = Path(f"/proc/{parent}/task").glob("*/children")
+        return {int(child) for each in lists for child in each.read_text().split()}
+    return set()
+
+
+def descendants(root: int) -> set[int]:
+    """A process, its children and theirs."""
+    found, new = {root}, {root}
+    while new := {child for each in new for child in children(each)} - found:
+        found |= new
+    return found
+
+
+def ignores_children(process: int) -> bool:
+    """Whether the kernel forgets the children of a process when they end."""
+    with suppress(OSError):
+        status = Path(f"/proc/{process}/status").read_text()
+        ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+        return bool(ignored >> (signal.SIGCHLD - 1) & 1)
+    return False
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has used so far."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def tasks(events: Path) -> dict[str, object]:
