@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.arrays import (
+    distinct,
     list_array,
     pack_lists,
     places_in_runs,
@@ -63,3 +64,8 @@ def test_lists_become_the_column_that_they_came_from(lists: list[list[int]]) -> 
 def test_places_in_runs_of_equal_values(values: list[int]) -> None:
     expected = [place for _, run in groupby(values) for place, _ in enumerate(run)]
     assert places_in_runs(np.array(values, np.int64)).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3)))
+def test_distinct_numbers_are_those_of_a_set(numbers: list[int]) -> None:
+    assert distinct(np.array(numbers, np.uint64)).tolist() == sorted(set(numbers))

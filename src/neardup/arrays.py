@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from neardup.kernels.memory import Addresses, copy_lists, gather
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Number = TypeVar("Number", np.int64, np.uint64)
 
 STRING = pa.string()
 LARGEST_OFFSET = 2**31 - 1  # of text and lists with offsets of 32 bits
@@ -143,6 +144,15 @@ def large_list_array(values: NDArray[Any], offsets: Numbers) -> pa.LargeListArra
 def lists_of(rows: NDArray[np.integer], values: pa.Array, count: int) -> pa.ListArray:
     """Values that lie row by row, as `count` lists; `rows` ascends."""
     return list_array(values, offsets_of(np.bincount(rows, minlength=count)))
+
+
+def distinct(numbers: NDArray[Number]) -> NDArray[Number]:
+    """The distinct numbers, sorted. `np.unique` builds a hash table, which takes a hundred times as
+    long for a million hashes."""
+    ordered = np.sort(numbers, axis=None)
+    is_first = np.ones(ordered.size, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def offsets_of(sizes: NDArray[Any]) -> Numbers:

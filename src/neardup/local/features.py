@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Numbers
+from neardup.arrays import FeatureRows, Numbers, distinct
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
 from neardup.local.run import cut_range, key_ranges, ordered_map, together
 from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
@@ -337,7 +337,7 @@ def _copies(
 
     Each worker copies from batches of its own, so that none is read twice.
     """
-    every = np.unique(np.concatenate(pages))
+    every = distinct(np.concatenate(pages))
     if workers == 1:
         return Features.in_memory(features.take(every)), every
     of_worker = features.places(every).batches * workers // len(features.batches)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.arrays import Mask
+from neardup.arrays import Mask, distinct
 from neardup.kernels.grouping import among_first, pairs_within_groups
 from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_keys
 
@@ -111,4 +111,4 @@ def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
 
 def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
     """The distinct pairs, sorted."""
-    return unpacked(np.unique(packed(left, right)))
+    return unpacked(distinct(packed(left, right)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Numbers
+from neardup.arrays import Numbers, distinct
 from neardup.local.corpus import CARRIED, SPILLED, Corpus, TextPart
 from neardup.local.exchange import from_spark, unpacked_counts
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
@@ -158,7 +158,7 @@ def _surveyed(method: Method, texts: pa.RecordBatch, pages: int, work: Work) -> 
     folders = {name: Path(file).stem for name, file in survey_files(method).items()}
 
     def survey(name: str, keys: Hashes) -> Survey:
-        wanted = np.unique(keys)
+        wanted = distinct(keys)
         counts = work.spark.read.parquet(f"{work.result}/remembered/{folders[name]}")
 
         def looked_up(batch: pa.RecordBatch) -> pa.RecordBatch:

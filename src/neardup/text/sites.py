@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import booleans, list_array, ragged, read_only, string_buffers
+from neardup.arrays import booleans, distinct, list_array, ragged, read_only, string_buffers
 from neardup.kernels import key_order, lines, site
 from neardup.kernels.fold import fold
 from neardup.kernels.shingles import document_hashes, mix_all
@@ -315,7 +315,7 @@ class LineCounts:
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         """A line that is furniture here may be none on other pages, so it is looked up, too."""
         page = Layout.of(pages)
-        return np.unique(self._keys(page, np.zeros_like(page.furniture)))
+        return distinct(self._keys(page, np.zeros_like(page.furniture)))
 
     def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """The host of each page, and its furniture keys."""

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Numbers
+from neardup.arrays import Floats, Numbers, distinct
 from neardup.kernels.word_vectors import pages_with_most_hits
 from neardup.methods.base import State
 from neardup.methods.news_clusters.extractor import Vectors, common_subsequences, cosines, unpack
@@ -339,7 +339,7 @@ def _numbered(titles: pa.ListArray) -> tuple[NDArray[np.int32], Numbers]:
     """The distinct words of each title, as numbers."""
     codes = titles.flatten().dictionary_encode().indices.to_numpy().astype(np.int64)
     pages = pc.list_parent_indices(titles).to_numpy().astype(np.int64)
-    both = np.unique(pages << 32 | codes)
+    both = distinct(pages << 32 | codes)
     offsets = np.searchsorted(both >> 32, np.arange(len(titles) + 1)).astype(np.int64)
     return (both & 0xFFFF_FFFF).astype(np.int32), offsets
 
