@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 import neardup
 from archive_bytes import http, record
@@ -25,6 +26,7 @@ from neardup.evaluation.synth import synth
 from neardup.local import result
 from neardup.local.exchange import unpacked_counts
 from neardup.model import RawPage, Source
+from neardup.pages.readers import Range
 from neardup.pages.writers import writer_for
 from neardup.schemas import COUNTS, FORMAT
 from neardup.spark import drop_duplicates, find_duplicates, pipeline, reading, session
@@ -33,9 +35,9 @@ from neardup.spark.pipeline import dedup
 from neardup.spark.sample import sampled_outcome
 from neardup.spark.session import Work
 from sample_pages import long_html, sample_records, write_jsonl
-from spark_runs import GROUP, answer, spark
+from spark_runs import GROUP, answer, spark, work
 
-__all__ = ["spark"]
+__all__ = ["spark", "work"]
 pytestmark = GROUP
 DIGEST = "sha1:THESAME"
 TOPICS = ["harbour", "railway", "orchard", "茶山", "渡口"]
@@ -324,3 +326,11 @@ def test_too_many_pages_for_all_pairs(spark: SparkSession, tmp_path: Path) -> No
     pages = str(write_jsonl(tmp_path / "pages.jsonl", records))
     with pytest.raises(UsageError, match="maximum_pages of 2"):
         dedup(pages, tmp_path / "out", method="two-phase", options={"maximum_pages": 2})
+
+
+def test_each_task_reads_one_range(spark: SparkSession, work: Work) -> None:
+    tasks = [[Range(f"file-{number}", "", "jsonl")] for number in range(23)]
+    rows = reading.a_task_each(tasks, work).withColumn("part", f.spark_partition_id())
+    assert {row.part: json.loads(row.ranges)[0]["path"] for row in rows.collect()} == {
+        number: each[0].path for number, each in enumerate(tasks)
+    }
