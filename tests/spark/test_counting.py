@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from neardup.kernels.shingles import mix_all
 from neardup.schemas import COUNTS
-from neardup.spark.features import BROADCAST_COUNTS, Counting, Surveyor
+from neardup.spark.features import MOST_COUNTS, Counting, Surveyor
 from neardup.spark.records import CHUNK
 from neardup.spark.session import Work
 from neardup.text.sites import Keys, Survey
@@ -21,7 +21,7 @@ __all__ = ["spark", "work"]
 pytestmark = GROUP
 
 
-@pytest.mark.parametrize("broadcast_counts", [BROADCAST_COUNTS, 0], ids=["to all", "by chunks"])
+@pytest.mark.parametrize("broadcast_counts", [MOST_COUNTS, 0], ids=["to all", "by chunks"])
 def test_every_page_is_given_the_counts_over_all(
     spark: SparkSession, work: Work, broadcast_counts: int
 ) -> None:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import Numbers
+from neardup.kernels.key_order import in_order_of_keys
 from neardup.local.exchange import carried_schema, from_spark, to_spark, unpacked_counts
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
 from neardup.methods.identical import COLUMNS, identity_columns
-from neardup.schemas import COUNTS, PAGES
+from neardup.schemas import PAGES
 from neardup.spark.columns import (
     PACKED,
     bounded,
@@ -41,8 +41,8 @@ from neardup.spark.columns import (
 from neardup.spark.identity import Identified
 from neardup.spark.prior import Earlier
 from neardup.spark.records import CHUNK_BITS
-from neardup.spark.session import Work
-from neardup.text.sites import Survey, add_counts
+from neardup.spark.session import GIGABYTE, Work
+from neardup.text.sites import NO_COUNTS, NO_KEYS, Survey, add_counts
 
 COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them
 
@@ -93,19 +93,22 @@ def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def whole_survey(several: DataFrame, pages: int) -> Survey:
-    """All counts in memory, if there are few; they pass through the driver some at a time."""
+    """All counts in memory, if there are few; Java passes some at a time."""
+    rows = several.select("keys", "counts").toLocalIterator()
     parts = [
-        _counts(np.frombuffer(row["keys"], np.uint64), np.frombuffer(row["counts"], np.int64))
-        for row in several.select("keys", "counts").toLocalIterator()
+        (np.frombuffer(row["keys"], np.uint64), np.frombuffer(row["counts"], np.int64))
+        for row in rows
     ]
-    return Survey.from_counts(pages, [add_counts(parts)])
+    parts.sort(key=lambda part: part[0][0])  # each has the keys of a range of its own, in order
+    keys, counts = zip((NO_KEYS, NO_COUNTS), *parts, strict=True)
+    return Survey(pages, np.concatenate(keys), np.concatenate(counts))
 
 
-def _counts(keys: NDArray[np.uint64], counts: Numbers) -> pa.RecordBatch:
-    return pa.record_batch([keys, counts], schema=COUNTS)
-
-
-BROADCAST_COUNTS = 8_000_000  # counts above 1, of 16 bytes, that every task may hold
+# Counts above 1, of 16 bytes, that every task may hold. The driver's Java holds them once while it
+# sends them.
+COUNTS_A_GIGABYTE, MOST_COUNTS = 8_000_000, 32_000_000
+# Numbers of pages, of about 60 bytes, that Java may hold in every machine
+HEAP_A_NUMBER, MOST_NUMBERS = 1500, 2_000_000
 VIEWED = pa.schema([*PAGES, *COLUMNS])
 PLACED = pa.schema([("place", pa.int64()), *carried_schema(VIEWED)])
 LOOKUPS = pa.schema([("chunk", pa.int64()), *PACKED])
@@ -131,7 +134,7 @@ def describe(
     work: Work,
     earlier: Earlier | None = None,
     *,
-    broadcast_counts: int = BROADCAST_COUNTS,
+    broadcast_counts: int | None = None,
 ) -> DataFrame:
     """number, features, decidable and same_host_group of every page, in the work directory."""
     pages = records.where("reason is null")
@@ -140,9 +143,13 @@ def describe(
     viewed_first = method.site_counts is not None and method.surveys is not None
     pages = pages.select("place", *(PAGES.names if viewed_first else method.columns))
     counts = earlier.counts(method) if earlier else {}
+    if broadcast_counts is None:
+        broadcast_counts = min(work.heap * COUNTS_A_GIGABYTE // GIGABYTE, MOST_COUNTS)
     described = _described(method, pages, Surveyor(found.count, work, counts, broadcast_counts))
     with work.stages("features") as stage:
         numbers = found.pages.where("place is not null").select("place", "number")
+        if found.count <= min(work.heap // HEAP_A_NUMBER, MOST_NUMBERS):
+            numbers = f.broadcast(numbers)  # or else the features are shuffled
         numbered = described.join(numbers, "place").drop("place")
         if earlier is not None:
             numbered = numbered.unionByName(earlier.features(found.pages))
@@ -224,7 +231,7 @@ class Surveyor:
             counts = self.work.keep(counts, f"result/remembered/{counting.folder}")
             stage.advance(self.pages)
         several, total = counts.where("octet_length(counts) > 0"), self.pages
-        if self.work.on_connect or _number_of_counts(several) > self.broadcast_counts:
+        if _number_of_counts(several) >= self.broadcast_counts:
             return lambda step, schema: _by_chunks(
                 counting, pages, several, bits, total, step, schema
             )
@@ -278,10 +285,11 @@ def _by_chunks(
         yield pa.record_batch([*columns, *packed], schema=LOOKUPS)
 
     def take_step(key: tuple[Any, ...], chunk: pa.Table, counts: pa.Table) -> pa.Table:
-        # A chunk may come in several batches, each of which has looked up its own keys.
         answers = unpacked_counts(counts)
-        keys, first = np.unique(answers["key"].to_numpy(), return_index=True)
-        survey = Survey(total, keys, answers["count"].to_numpy()[first])
+        keys, several = in_order_of_keys(answers["key"].to_numpy(), answers["count"].to_numpy())
+        # A chunk may come in several batches, each of which has looked up its own keys.
+        once = np.diff(keys, prepend=~keys[:1]) != 0
+        survey = Survey(total, keys[once], several[once])
         batches = chunk.combine_chunks().to_batches()
         return pa.Table.from_batches([step(batch, survey) for batch in batches])
 

@@ -22,7 +22,6 @@ from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
 from neardup.schemas import RAW
 from neardup.spark.columns import bounded, spark_schema
-from neardup.spark.features import BROADCAST_COUNTS
 from neardup.spark.pipeline import Rules, decide
 from neardup.spark.records import RECORDS, page_records, placed
 from neardup.spark.session import Work, is_connect, running
@@ -70,7 +69,6 @@ def find_duplicates(
         make_method(method, options, preset=preset, view=view, threshold=threshold),
         keep,
         contained,
-        BROADCAST_COUNTS,
     )
     named = {"text": text, "html": html, "id": id, "url": url, "title": title, "time": time}
     columns = _chosen(frame, named)

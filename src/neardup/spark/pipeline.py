@@ -29,7 +29,7 @@ from neardup.report.document import report_document
 from neardup.rules.keeping import keep_policy
 from neardup.spark.candidates import pairs_by_keys, searched_pairs
 from neardup.spark.clusters import cluster_pages
-from neardup.spark.features import BROADCAST_COUNTS, describe
+from neardup.spark.features import describe
 from neardup.spark.identity import Identified, identify
 from neardup.spark.judging import PairJudge
 from neardup.spark.prior import Earlier, check_earlier, with_known
@@ -69,7 +69,7 @@ def dedup(
     master: str | None = None,
     memory: int | None = None,
     partitions: int | None = None,
-    broadcast_counts: int = BROADCAST_COUNTS,
+    broadcast_counts: int | None = None,
 ) -> Result:
     """Find the duplicates among the pages of `inputs` and write the result folder `out`.
 
@@ -77,8 +77,8 @@ def dedup(
     driver's machine. The session that is active is used; without one it is made, at `master` (by
     default what spark-submit says, or all cores of this machine), with `memory` bytes for Java
     [what fits this machine]. `partitions` is the number of tasks of a shuffle. A survey of up to
-    `broadcast_counts` counts is sent to every task whole; of a larger one each task gets what its
-    pages need. The rest is as in the local engine, and so is the answer.
+    `broadcast_counts` counts [by the memory of Java] is sent to every task whole; of a larger one
+    each task gets what its pages need. The rest is as in the local engine, and so is the answer.
     """
     inputs = [inputs] if isinstance(inputs, str) else list(inputs)
     out, limits = str(out), limits or Limits()
@@ -137,10 +137,16 @@ class Rules:
     method: Method
     keep: str
     contained: bool
-    broadcast_counts: int = BROADCAST_COUNTS
+    broadcast_counts: int | None = None
 
     @classmethod
-    def of(cls, method: Method, keep: str | None, contained: bool, broadcast_counts: int) -> Rules:
+    def of(
+        cls,
+        method: Method,
+        keep: str | None,
+        contained: bool,
+        broadcast_counts: int | None = None,
+    ) -> Rules:
         """The rules, unless they take what a cluster does not have."""
         if assigner(method) is not None:
             raise UsageError(

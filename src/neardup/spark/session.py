@@ -373,6 +373,14 @@ class Work:
         """The tasks that run at a time."""
         return 2 if self.on_connect else self.spark.sparkContext.defaultParallelism
 
+    @property
+    def heap(self) -> int:
+        """Bytes of memory of the driver's Java; none of it is ours on Spark Connect."""
+        if self.on_connect:
+            return 0
+        java: Any = self.spark.sparkContext._jvm
+        return int(java.java.lang.Runtime.getRuntime().maxMemory())
+
     def keep(self, rows: DataFrame, name: str, codec: str = "snappy") -> DataFrame:
         """Write rows to the work directory and continue from there.
 
