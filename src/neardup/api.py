@@ -32,7 +32,14 @@ from neardup.local.prior import (
     write_survey,
 )
 from neardup.local.result import Result
-from neardup.local.run import DEFAULT_MEMORY, Progress, Silent, Stages, default_workers
+from neardup.local.run import (
+    DEFAULT_MEMORY,
+    Progress,
+    Silent,
+    Stages,
+    default_workers,
+    reuse_freed_memory,
+)
 from neardup.local.work import Run, work_folder
 from neardup.methods.base import Joining, Method
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
@@ -112,6 +119,7 @@ def dedup(
     page_columns = [*chosen.columns, *(["description"] if report else [])]
     description = describe_run(inputs, limits, chosen, against, page_columns)
     folder = work_folder(out, description, resume=resume, resumable=rereadable)
+    reuse_freed_memory()
 
     with output.writing(out), folder as work:
         run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))

@@ -4,11 +4,13 @@
 * `Stages` records what each stage did, how long it took and over how many bytes.
 * `ordered_map` works on all cores, in order, with a bounded number of items in progress;
   `work_side_by_side` does so over several sources at once, in any order.
+* `reuse_freed_memory` keeps memory from one batch of pages to the next.
 * `key_ranges` cuts work so that it stays within the memory limit.
 """
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import time
@@ -214,6 +216,23 @@ def closing_lock(lock: Lock) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+LARGEST_REUSED = 32 * 1024**2
+
+
+def reuse_freed_memory() -> None:
+    """Reuse the memory of arrays up to 32 MB instead of returning each to the system, which hands
+    out cleared pages one at a time and makes the other threads wait.
+
+    These are the limits that glibc arrives at by itself when an array of 32 MB is freed for the
+    first time, so memory does not grow any further. Other C libraries have no such limits.
+    """
+    set_limit = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_limit is not None:
+        set_limit(M_MMAP_THRESHOLD, LARGEST_REUSED)
+        set_limit(M_TRIM_THRESHOLD, 2 * LARGEST_REUSED)
 
 
 DEFAULT_MEMORY = 4 * 1000**3
