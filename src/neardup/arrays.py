@@ -252,7 +252,8 @@ class FeatureRows:
         self.batches = batches
         self.numbers = numbers
         count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
-        self._addresses: dict[str, Addresses] = {}  # by columns, or by what computes them
+        self._parts: Sequence[FeatureRows] = ()
+        self._addresses: dict[object, Addresses] = {}  # by columns, or by what computes them
         self._places = Places(np.empty(count, np.int32), np.empty(count, np.int32))
         for number, rows in enumerate(numbers):
             self._places.batches[rows] = number
@@ -264,6 +265,16 @@ class FeatureRows:
         starts = offsets_of(np.array([batch.num_rows for batch in batches], np.int64))
         numbers = [np.arange(start, end) for start, end in pairwise(starts.tolist())]
         return FeatureRows(batches[0].schema, batches, numbers)
+
+    @classmethod
+    def together(cls, parts: Sequence[FeatureRows]) -> FeatureRows:
+        """Rows made by `of`, numbered one part after another.
+
+        What is known of the batches of a part is not found out again, for parts that are kept.
+        """
+        rows = cls.of(*(batch for part in parts for batch in part.batches))
+        rows._parts = parts
+        return rows
 
     def __len__(self) -> int:
         return self._places.rows.size
@@ -284,26 +295,30 @@ class FeatureRows:
         """In which batch each of these rows is, and where in it."""
         return Places(self._places.batches[numbers], self._places.rows[numbers])
 
-    def words_at(self, names: Sequence[str], places: Places) -> NDArray[np.uint64]:
+    def words_at(self, names: tuple[str, ...], places: Places) -> NDArray[np.uint64]:
         """64-bit columns as they are in memory: one row per column, one place per row.
 
         They are read where they are, all columns in one call: to a kernel, a column of a batch is
         a batch.
         """
-        table = self._addresses.get(key := " ".join(names))
-        if table is None:
-            addresses = [address_of(batch[name], 8) for name in names for batch in self.batches]
-            table = self._addresses[key] = np.array(addresses, np.uint64)
-        firsts = np.arange(len(names), dtype=np.int32)[:, None] * np.int32(len(self.batches))
-        batches = (firsts + places.batches).ravel()
+        table = self._known(names, lambda batches: _number_addresses(names, batches))
+        columns = np.arange(len(names), dtype=np.int32)[:, None]
+        batches = (places.batches * np.int32(len(names)) + columns).ravel()
         rows = np.concatenate([places.rows] * len(names))
-        return gather(table, batches, rows).reshape(len(names), -1)
+        return gather(table.ravel(), batches, rows).reshape(len(names), -1)
 
     def known(self, work: Callable[[Sequence[pa.RecordBatch]], Addresses]) -> Addresses:
-        """What `work` finds out about the batches, which do not change: computed once."""
-        if work.__name__ not in self._addresses:
-            self._addresses[work.__name__] = work(self.batches)
-        return self._addresses[work.__name__]
+        """What `work` finds out about the batches, which do not change: computed once. It gives a
+        row for each batch."""
+        return self._known(work, work)
+
+    def _known(
+        self, key: object, work: Callable[[Sequence[pa.RecordBatch]], Addresses]
+    ) -> Addresses:
+        if key not in self._addresses:
+            parts = [part._known(key, work) for part in self._parts]
+            self._addresses[key] = np.concatenate(parts) if parts else work(self.batches)
+        return self._addresses[key]
 
     def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows of pairs as two batches, one row per pair."""
@@ -386,6 +401,13 @@ class _ListColumn:
         numbers = pa.Array.from_buffers(self._kind.value_type, count, [None, data])
         starts = pa.array(self._starts, pa.int32())
         return pa.ListArray.from_arrays(starts, numbers, type=self._kind)
+
+
+def _number_addresses(names: Sequence[str], batches: Sequence[pa.RecordBatch]) -> Addresses:
+    """Where 64-bit columns start, one row per batch."""
+    return np.array(
+        [[address_of(batch[name], 8) for name in names] for batch in batches], np.uint64
+    )
 
 
 def address_of(array: pa.Array, width: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from neardup.index.candidates import PageFeatures, stored_features
+from neardup.index.features import PageFeatures, stored_features
 from neardup.index.names import NONE
 from neardup.index.plan import Plan
 from neardup.methods.base import Method

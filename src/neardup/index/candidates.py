@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import TEXT, FeatureRows, Mask, compress_rows, decompress
+from neardup.arrays import TEXT, Mask, compress_rows, decompress
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
 from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
-from neardup.methods.identical import identical_in, identity_keys
+from neardup.methods.identical import identity_keys
 from neardup.model import Relation
 from neardup.rules.candidates import HOT, REACH, added_up, chance_order, packed, unpacked
 from neardup.schemas import PAGES
@@ -52,18 +52,24 @@ BOUNDS = Bounds()
 def read_features(
     method: Method, session: Session, numbers: Sequence[int]
 ) -> tuple[list[int], pa.RecordBatch]:
-    """The pages that have stored features, and these features.
+    """The pages that have stored features, and these features."""
+    packed = session.content("features", numbers)
+    return list(packed), unpack_features(method, session, packed)
+
+
+def unpack_features(
+    method: Method, session: Session, packed: Mapping[int, bytes]
+) -> pa.RecordBatch:
+    """The features of pages, as they are stored by page number.
 
     A store that keeps texts leaves out what can be made of them again.
     """
-    packed = session.content("features", numbers)
-    stored = list(packed)
-    texts = session.content("texts", stored) if method.rebuilt_columns else {}
+    texts = session.content("texts", list(packed)) if method.rebuilt_columns else {}
     if not texts:
-        return stored, decompress(method.row_schema, list(packed.values()))
+        return decompress(method.row_schema, list(packed.values()))
     features = decompress(method.stored_schema, list(packed.values()))
-    pages = decompress(PAGES, [texts[number] for number in stored])
-    return stored, method.with_rebuilt(features, pages)
+    pages = decompress(PAGES, [texts[number] for number in packed])
+    return method.with_rebuilt(features, pages)
 
 
 def pack_features(method: Method, features: pa.RecordBatch, *, with_text: bool) -> list[bytes]:
@@ -71,59 +77,6 @@ def pack_features(method: Method, features: pa.RecordBatch, *, with_text: bool) 
     if with_text and method.rebuilt_columns:
         return compress_rows(features.select(method.stored_schema.names), TEXT)
     return compress_rows(features)
-
-
-class PageFeatures:
-    """The features of a batch of pages; those of other pages are read from the store on demand,
-    once."""
-
-    def __init__(
-        self, method: Method, session: Session, batch: pa.RecordBatch, place: dict[int, int]
-    ) -> None:
-        """`place` is the row of the batch by page number."""
-        self.batch = batch
-        self._method = method
-        self._session = session
-        self._all = FeatureRows.of(batch)
-        self._row_of = dict(place)  # in all batches, one after another
-
-    def judge(
-        self, left: Sequence[int], right: Sequence[int], *, evidence: bool = True
-    ) -> pa.RecordBatch:
-        """The verdicts on pairs of pages."""
-        return self._method.relate(*self._rows(left, right), evidence=evidence)
-
-    def identical(self, left: Sequence[int], right: Sequence[int]) -> NDArray[np.int8]:
-        """In what the two pages of each pair are identical (`methods.identical`)."""
-        return identical_in(*self._rows(left, right))
-
-    def _rows(self, left: Sequence[int], right: Sequence[int]) -> tuple[FeatureRows, Rows, Rows]:
-        """The features of pairs of pages, and where those of each page are."""
-        row_of = self._row_of
-        if missing := sorted({*left, *right} - row_of.keys()):
-            stored, more = read_features(self._method, self._session, missing)
-            row_of |= {number: row for row, number in enumerate(stored, len(self._all))}
-            self._all = FeatureRows.of(*self._all.batches, more)
-        ours = np.array([row_of[each] for each in left], np.int64)
-        theirs = np.array([row_of[each] for each in right], np.int64)
-        return self._all, ours, theirs
-
-    def relations(
-        self, left: Sequence[int], right: Sequence[int]
-    ) -> list[tuple[str, float | None]]:
-        """Relation and similarity of pairs of pages."""
-        return relations_in(self.judge(left, right, evidence=False))
-
-
-def relations_in(verdicts: pa.RecordBatch) -> list[tuple[str, float | None]]:
-    """Relation and similarity of judged pairs."""
-    columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
-    return list(zip(*columns, strict=True))
-
-
-def stored_features(method: Method, session: Session) -> PageFeatures:
-    """Features that all come from the store."""
-    return PageFeatures(method, session, pa.RecordBatch.from_pylist([], method.row_schema), {})
 
 
 @dataclass(frozen=True)

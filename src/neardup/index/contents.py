@@ -29,7 +29,7 @@ from neardup.index.answers import (
     moment,
     stored_answers,
 )
-from neardup.index.candidates import stored_features
+from neardup.index.features import stored_features
 from neardup.index.sites import PageCounts, sites_of, survey_of_sites
 from neardup.methods.base import Method, SurveyResults
 from neardup.model import Cluster, Page, Relation, Verdict

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from neardup.arrays import decompress
 from neardup.errors import OutputError, unknown
 from neardup.index.answers import cluster_name
-from neardup.index.candidates import stored_features
+from neardup.index.features import stored_features
 from neardup.local.result import CLUSTERS, json_lines, make_empty, put_in_place, writing
 from neardup.methods.base import Method
 from neardup.model import Relation

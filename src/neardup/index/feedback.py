@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from neardup.errors import UsageError
 from neardup.index.answers import Feedback, moment
-from neardup.index.candidates import BOUNDS, Bounds, stored_features
+from neardup.index.candidates import BOUNDS, Bounds
 from neardup.index.contents import named_pages
+from neardup.index.features import stored_features
 from neardup.index.groups import group_pages
 from neardup.index.kept import choose_pages
 from neardup.index.names import name_clusters

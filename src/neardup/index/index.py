@@ -35,11 +35,12 @@ from neardup.index.answers import (
     stored_answers,
 )
 from neardup.index.candidates import BOUNDS, Bounds
+from neardup.index.features import FeatureMemory
 from neardup.index.intake import Arrived, take_in
 from neardup.index.names import name_groups
-from neardup.index.plan import Plan, apply_plan, forget_pages, make_plan
+from neardup.index.plan import Memory, Plan, apply_plan, forget_pages, make_plan
 from neardup.index.settings import Request, settle
-from neardup.index.sites import PageCounts, SiteKeys
+from neardup.index.sites import PageCounts
 from neardup.local.run import Progress, default_workers, ordered_map
 from neardup.methods.base import Method
 from neardup.methods.registry import MethodLike
@@ -80,7 +81,7 @@ class Index:
         self.search_text = search_text
         self.clock = clock
         self.bounds = bounds
-        self._counts = PageCounts()
+        self._memory = Memory(PageCounts(), FeatureMemory())
 
     @classmethod
     def open(
@@ -353,7 +354,8 @@ class Index:
         """
         try:
             added = self.store.write(partial(self._add, arrived=arrived))
-            self._counts.keep(added.counted.items())  # now that the pages are stored
+            if added.plan is not None:
+                self._memory.keep(added.plan)
             return added.answers
         except RefusedError as error:
             count = arrived.pages.num_rows
@@ -386,8 +388,8 @@ class Index:
                 session.put_words(zip(plan.fresh, words, strict=True))
             planned = planned_answers(self.method, session, plan, naming.clusters)
             answers |= _marked(planned, known)
-            return _Added(answers, plan.counted)
-        return _Added(answers, {})
+            return _Added(answers, plan)
+        return _Added(answers, None)
 
     def _forget_replaced(self, session: Session, plan: Plan, known: _Known) -> None:
         """Delete earlier versions of new pages; what they stood for the new ones stand for."""
@@ -402,7 +404,7 @@ class Index:
     def _plan(self, session: Session, new: Arrived, first: int, at: int, known: _Known) -> Plan:
         method, replaced = self.method, known.replaced
         times = new.observed, first, at
-        return make_plan(method, session, new.pages, *times, replaced, self.bounds, self._counts)
+        return make_plan(method, session, new.pages, *times, replaced, self.bounds, self._memory)
 
     def _query(self, session: Session, arrived: Arrived) -> dict[str, Answer]:
         known = _sorted_out(session, arrived)
@@ -419,10 +421,10 @@ class Index:
 
 
 class _Added(NamedTuple):
-    """The answers to added pages, and what new pages count for on their sites."""
+    """The answers to added pages, and the plan by which new ones were stored."""
 
     answers: dict[str, Answer]
-    counted: dict[int, SiteKeys]
+    plan: Plan | None
 
 
 class _Known(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,15 +20,20 @@ from neardup.index.candidates import (
     REJECTED,
     Bounds,
     Keys,
-    PageFeatures,
     all_pairs,
     are_near_in_time,
     candidates,
     is_exhaustive,
     keys_of,
     pack_features,
-    read_features,
+)
+from neardup.index.features import (
+    Described,
+    FeatureMemory,
+    PageFeatures,
+    Place,
     relations_in,
+    stored_keys,
 )
 from neardup.index.groups import group_pages
 from neardup.index.kept import choose_pages
@@ -52,6 +58,18 @@ from neardup.stores.session import Session
 from neardup.text.sites import Survey, add_counts
 
 
+class Memory(NamedTuple):
+    """What an index keeps of stored pages between calls: never needed, and always right."""
+
+    counts: PageCounts
+    features: FeatureMemory
+
+    def keep(self, plan: Plan) -> None:
+        """Keep what a plan knows, now that it is stored."""
+        self.counts.keep(plan.counted.items())
+        self.features.keep(plan.features.own, plan.packed)
+
+
 @dataclass
 class Plan:
     """New pages, stored pages to be judged again with them, and the resulting changes."""
@@ -71,6 +89,8 @@ class Plan:
     state: StoredState | None = None
     survey: pa.RecordBatch | None = None  # of all pages, if it was made anew
     surveyed: int = 0
+    before: dict[int, Place] = field(default_factory=dict)  # the features of stale pages so far
+    packed: list[bytes] = field(default_factory=list)  # the features, as they were written
     counted: dict[int, SiteKeys] = field(default_factory=dict)  # by number: see `PageCounts`
 
     @property
@@ -92,26 +112,25 @@ def make_plan(
     at: int,
     replaced: Mapping[str, PageRow],
     bounds: Bounds,
-    counts: PageCounts,
+    memory: Memory,
 ) -> Plan:
     """The changes that adding `pages` would make; they are numbered from `first` on.
 
-    `replaced` are the stored pages, by id, that new ones replace; `counts` are those of stored
-    pages, as far as they are in memory.
+    `replaced` are the stored pages, by id, that new ones replace; `memory` has some of what is
+    stored.
     """
     gone = {row.number for row in replaced.values()}
     fresh = list(range(first, first + pages.num_rows))
     sites = _without(sites_of(method, session, pages), gone)
     stale = _stale(method, session, sites, pages.num_rows, gone)
     batch, stale = _with_stored(session, pages, stale)
-    surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, counts)
+    surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, memory.counts)
     features = method.describe(batch, surveyed)
-    features, stale = _only_changed(method, session, features, stale)
-    numbers = np.array([*fresh, *stale], np.int64)
-    keys = keys_of(method, features, numbers)
-    at_hand = PageFeatures(
-        method, session, features, {number: row for row, number in enumerate(numbers.tolist())}
-    )
+    before = memory.features.read(method, session, stale)
+    features, stale = _only_changed(features, stale, before)
+    described = Described(method, [*fresh, *stale], features)
+    keys = keys_of(method, features, np.array(described.numbers, np.int64))
+    at_hand = PageFeatures(method, session, described, memory.features)
     rows = _rows(method, session, pages, observed, features, fresh, stale, at)
     plan = Plan(
         {number: _in_place(row, replaced) for number, row in rows.items()},
@@ -126,6 +145,7 @@ def make_plan(
         [],
         survey=counted,
         surveyed=batch.num_rows,
+        before={number: before[number] for number in stale},
         counted={fresh[row]: keys for row, keys in own_counts.items() if row < len(fresh)},
     )
     if (decides := assigner(method)) is not None:
@@ -184,24 +204,19 @@ def _with_stored(
 
 
 def _only_changed(
-    method: Method, session: Session, features: pa.RecordBatch, stale: list[int]
+    features: pa.RecordBatch, stale: list[int], before: Mapping[int, Place]
 ) -> tuple[pa.RecordBatch, list[int]]:
     """The features of new pages and of the stale ones whose features change, and the numbers of
     these. The others, about half, keep their keys and pairs."""
-    if not stale:
-        return features, stale
-    stored = session.content("features", stale)
-    before = decompress(method.stored_schema, [stored[number] for number in stale])
-    after = features.select(before.schema.names)
     new = features.num_rows - len(stale)
     changed = [
         row
-        for row in range(len(stale))
-        if not before.slice(row, 1).equals(after.slice(new + row, 1))
+        for row, number in enumerate(stale, new)
+        if not features.slice(row, 1).equals(before[number].slice())
     ]
     if len(changed) < len(stale):
-        features = features.take(pa.array([*range(new), *(new + row for row in changed)]))
-    return features, [stale[row] for row in changed]
+        features = features.take(pa.array([*range(new), *changed]))
+    return features, [stale[row - new] for row in changed]
 
 
 def _survey(
@@ -341,7 +356,9 @@ def _decide_in_order(method: Assigns, session: Session, plan: Plan, copies: set[
     )
     ids = pa.array([rows[place].id for place in order], pa.string())
     assert plan.state is not None
-    assigned = method.assign(ids, plan.features.batch.take(pa.array(order, pa.int64())), plan.state)
+    assigned = method.assign(
+        ids, plan.features.own.batch.take(pa.array(order, pa.int64())), plan.state
+    )
     numbers = {row.id: row.number for row in rows}
     for place, match in zip(order, assigned.to_pylist(), strict=True):
         other = _number_of(match["match"], rows[place].id, numbers, session, plan.state)
@@ -387,7 +404,7 @@ def apply_plan(
     session.update_pages(
         (plan.rows[number].sister, plan.rows[number].decidable, number) for number in plan.stale
     )
-    _put_keys(method, session, plan)
+    _put_keys(session, plan)
     _put_content(method, session, plan, texts)
     session.drop_sites(plan.sites.retired())
     session.put_sites(plan.sites.taken_up(plan.fresh))
@@ -408,22 +425,12 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
     return row._replace(cluster=naming.clusters.get(row.number, row.cluster))
 
 
-def _put_keys(method: Method, session: Session, plan: Plan) -> None:
-    """Write only the entries of keys that change: each is in another place of the file. The stale
-    pages still have their old features."""
-    gone: list[tuple[int, int]] = []
-    if plan.stale:
-        wanted = set(plan.keys.entries())
-        stored = _stored_keys(method, session, plan.stale)
-        gone = [entry for entry in stored.entries() if entry not in wanted]
+def _put_keys(session: Session, plan: Plan) -> None:
+    """Write only the entries of keys that change: each is in another place of the file."""
+    wanted = set(plan.keys.entries()) if plan.stale else set()
+    gone = [entry for entry in stored_keys(plan.before) if entry not in wanted]
     session.drop_keys([*plan.forgotten, *gone])
     session.put_keys(entry for entry in plan.keys.entries() if entry not in plan.present)
-
-
-def _stored_keys(method: Method, session: Session, numbers: Sequence[int]) -> Keys:
-    """The keys of stored pages, computed again from their features."""
-    stored, features = read_features(method, session, numbers)
-    return keys_of(method, features, np.array(stored, np.int64))
 
 
 def _put_content(
@@ -432,7 +439,8 @@ def _put_content(
     plan: Plan,
     texts: Sequence[bytes] | None,
 ) -> None:
-    packed = pack_features(method, plan.features.batch, with_text=texts is not None)
+    batch = plan.features.own.batch
+    plan.packed = packed = pack_features(method, batch, with_text=texts is not None)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
@@ -459,5 +467,5 @@ def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> No
     """Delete all that is stored of pages, except from their clusters, which the caller updates."""
     if not numbers:
         return
-    session.drop_keys(_stored_keys(method, session, numbers).entries())
+    session.drop_keys(stored_keys(FeatureMemory().read(method, session, numbers)))
     session.drop_pages(numbers)

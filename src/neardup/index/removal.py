@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from neardup.index.candidates import BOUNDS, Bounds, read_features, stored_features
+from neardup.index.candidates import BOUNDS, Bounds, read_features
+from neardup.index.features import stored_features
 from neardup.index.groups import group_pages
 from neardup.index.kept import choose_pages
 from neardup.index.names import name_clusters

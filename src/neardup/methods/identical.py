@@ -45,6 +45,7 @@ COLUMNS = [
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
     pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
+NAMES = tuple(field.name for field in COLUMNS)
 # In what two pages are identical; two shells are not, and no method judges them.
 SHELLS, NEITHER, BYTES, CONTENT = -1, 0, 1, 2
 _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
@@ -142,11 +143,10 @@ def identity_pairs(rows: pa.RecordBatch) -> pa.RecordBatch:
 def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np.int8]:
     """In what the two pages of each pair are identical."""
     kinds = np.zeros(left.size, np.int8)
-    low, other_low = (rows.words_at(["text_low"], rows.places(side))[0] for side in (left, right))
+    low, other_low = (rows.words_at(("text_low",), rows.places(side))[0] for side in (left, right))
     pairs = np.flatnonzero((low == other_low) & (low != 0))
     if pairs.size:
-        names = [field.name for field in COLUMNS]
-        own, others = (rows.words_at(names, rows.places(side[pairs])) for side in (left, right))
+        own, others = (rows.words_at(NAMES, rows.places(side[pairs])) for side in (left, right))
         same_high, _, same_bytes, same_content, same_shell = own == others
         kind = np.where(same_bytes, BYTES, np.where(same_content, CONTENT, NEITHER))
         is_shell = (kind == NEITHER) | _is_little(*own[2:])

@@ -1,0 +1,188 @@
+"""The features of pages that are judged: of the pages at hand, and of stored ones.
+
+At crawl time most of the work on a stored page is to unpack its features, and the same pages are
+asked for again and again: the index keeps those that were used last (`FeatureMemory`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+from numpy.typing import NDArray
+
+from neardup.arrays import FeatureRows
+from neardup.index.candidates import Keys, Rows, keys_of, unpack_features
+from neardup.methods.base import Method
+from neardup.methods.identical import identical_in
+from neardup.stores.session import Session
+
+FEATURES_KEPT = 128 * 1024**2  # bytes of features that an index keeps in memory
+BATCH_BYTES = 8_000  # that an Arrow batch takes beside its content
+
+
+class Described:
+    """The features of some pages, one row per page."""
+
+    def __init__(self, method: Method, numbers: Sequence[int], batch: pa.RecordBatch) -> None:
+        self.numbers = numbers
+        self.batch = batch
+        self.rows = FeatureRows.of(batch)
+        self.size = batch.nbytes + BATCH_BYTES
+        self._method = method
+
+    @cached_property
+    def _keys(self) -> Keys:
+        """By row, not by number."""
+        keys = keys_of(self._method, self.batch, np.arange(self.batch.num_rows))
+        order = np.argsort(keys.numbers, kind="stable")
+        return Keys(keys.keys[order], keys.numbers[order])
+
+    def keys(self, row: int) -> list[int]:
+        """The keys of the page of a row."""
+        first, end = np.searchsorted(self._keys.numbers, [row, row + 1]).tolist()
+        return self._keys.keys[first:end].tolist()  # type: ignore[no-any-return]
+
+
+class Place(NamedTuple):
+    """Where the features of a page are."""
+
+    described: Described
+    row: int
+
+    def slice(self) -> pa.RecordBatch:
+        """The features."""
+        return self.described.batch.slice(self.row, 1)
+
+
+def stored_keys(places: Mapping[int, Place]) -> Iterator[tuple[int, int]]:
+    """Each key of some pages with the page number."""
+    for number, (described, row) in places.items():
+        for key in described.keys(row):
+            yield key, number
+
+
+class FeatureMemory:
+    """The features of stored pages, unpacked, those used last. Threads may share it.
+
+    They count only while the store has the same bytes for the page, so they are right whatever
+    other processes write. (Those bytes have digests of the text, so they tell the text, too.)
+    """
+
+    def __init__(self, most_bytes: int = FEATURES_KEPT) -> None:
+        self._most_bytes = most_bytes
+        self._size = 0
+        self._places: dict[int, tuple[bytes, Place]] = {}  # with the digest of what is stored
+        self._used: OrderedDict[int, Described] = OrderedDict()  # by id, those used last at the end
+        self._turn = threading.Lock()
+
+    def read(self, method: Method, session: Session, numbers: Sequence[int]) -> dict[int, Place]:
+        """The features of those of the pages that have some in the store."""
+        packed = session.content("features", numbers)
+        found = self._find(packed)
+        if missing := {n: content for n, content in packed.items() if n not in found}:
+            features = Described(method, list(missing), unpack_features(method, session, missing))
+            self.keep(features, list(missing.values()))
+            found |= {number: Place(features, row) for row, number in enumerate(missing)}
+        return found
+
+    def keep(self, features: Described, packed: Sequence[bytes]) -> None:
+        """Keep features that the store has as these bytes, in place of those not used for
+        longest."""
+        digests = map(xxhash.xxh3_128_digest, packed)
+        with self._turn:
+            for row, (number, digest) in enumerate(zip(features.numbers, digests, strict=True)):
+                self._places[number] = digest, Place(features, row)
+            self._used[id(features)] = features
+            self._size += features.size
+            while self._size > self._most_bytes:
+                self._forget(self._used.popitem(last=False)[1])
+
+    def _find(self, packed: dict[int, bytes]) -> dict[int, Place]:
+        found = {}
+        with self._turn:
+            for number, content in packed.items():
+                digest, place = self._places.get(number, NOWHERE)
+                if place is not None and digest == xxhash.xxh3_128_digest(content):
+                    found[number] = place
+                    self._used.move_to_end(id(place.described))
+        return found
+
+    def _forget(self, features: Described) -> None:
+        self._size -= features.size
+        for number in features.numbers:
+            place = self._places[number][1] if number in self._places else None
+            if place is not None and place.described is features:
+                del self._places[number]
+
+
+NOWHERE: tuple[bytes, None] = b"", None
+
+
+class PageFeatures:
+    """The features of some pages; those of other pages are read from the store on demand, once."""
+
+    def __init__(
+        self, method: Method, session: Session, own: Described, memory: FeatureMemory
+    ) -> None:
+        self.own = own
+        self._method = method
+        self._session = session
+        self._memory = memory
+        self._parts = {id(own): own}  # their rows, one after another
+        self._first_rows = {id(own): 0}
+        self._all = own.rows
+        self._row_of = {number: row for row, number in enumerate(own.numbers)}
+
+    def judge(
+        self, left: Sequence[int], right: Sequence[int], *, evidence: bool = True
+    ) -> pa.RecordBatch:
+        """The verdicts on pairs of pages."""
+        return self._method.relate(*self._rows(left, right), evidence=evidence)
+
+    def identical(self, left: Sequence[int], right: Sequence[int]) -> NDArray[np.int8]:
+        """In what the two pages of each pair are identical (`methods.identical`)."""
+        return identical_in(*self._rows(left, right))
+
+    def _rows(self, left: Sequence[int], right: Sequence[int]) -> tuple[FeatureRows, Rows, Rows]:
+        """The features of pairs of pages, and where those of each page are."""
+        row_of = self._row_of
+        if missing := sorted({*left, *right} - row_of.keys()):
+            self._add(self._memory.read(self._method, self._session, missing))
+        ours = np.array([row_of[each] for each in left], np.int64)
+        theirs = np.array([row_of[each] for each in right], np.int64)
+        return self._all, ours, theirs
+
+    def _add(self, places: dict[int, Place]) -> None:
+        rows = len(self._all)
+        for number, (described, row) in places.items():
+            if id(described) not in self._parts:
+                self._parts[id(described)] = described
+                self._first_rows[id(described)] = rows
+                rows += len(described.rows)
+            self._row_of[number] = self._first_rows[id(described)] + row
+        self._all = FeatureRows.together([part.rows for part in self._parts.values()])
+
+    def relations(
+        self, left: Sequence[int], right: Sequence[int]
+    ) -> list[tuple[str, float | None]]:
+        """Relation and similarity of pairs of pages."""
+        return relations_in(self.judge(left, right, evidence=False))
+
+
+def relations_in(verdicts: pa.RecordBatch) -> list[tuple[str, float | None]]:
+    """Relation and similarity of judged pairs."""
+    columns = verdicts["relation"].to_pylist(), verdicts["similarity"].to_pylist()
+    return list(zip(*columns, strict=True))
+
+
+def stored_features(method: Method, session: Session) -> PageFeatures:
+    """Features that all come from the store."""
+    none = Described(method, [], pa.RecordBatch.from_pylist([], method.row_schema))
+    return PageFeatures(method, session, none, FeatureMemory())
