@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.arrays import (
+    FeatureRows,
     distinct,
     list_array,
     pack_lists,
@@ -69,3 +70,16 @@ def test_places_in_runs_of_equal_values(values: list[int]) -> None:
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3)))
 def test_distinct_numbers_are_those_of_a_set(numbers: list[int]) -> None:
     assert distinct(np.array(numbers, np.uint64)).tolist() == sorted(set(numbers))
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), min_size=1))
+def test_parts_together_are_read_like_one_table(parts: list[list[int]]) -> None:
+    batches = [pa.record_batch({"a": pa.array(each, pa.uint64())}) for each in parts]
+    batches = [each.append_column("b", pa.array([1] * len(each), pa.uint64())) for each in batches]
+    rows = FeatureRows.together([FeatureRows.of(each) for each in batches])
+    every = np.arange(len(rows))
+    for _ in range(2):  # also when it is known
+        a, b = rows.words_at(("a", "b"), rows.places(every))
+        assert a.tolist() == [number for part in parts for number in part]
+        assert b.tolist() == [1] * len(rows)
+    assert rows.take(every)["a"].to_pylist() == a.tolist()

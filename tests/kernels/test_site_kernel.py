@@ -128,6 +128,36 @@ def test_traces_are_counted_by_page(batch: list[tuple[int, list[list[int]]]]) ->
     assert counts.tolist() == list(chain.from_iterable(wanted))
 
 
+@given(st.lists(st.tuples(pages, st.integers(0, 2), trace_rows), max_size=6), least)
+def test_keys_of_pages_are_those_of_all_their_parts(
+    batch: list[tuple[plain.Page, int, list[list[int]]]], least: int
+) -> None:
+    rows = [rows for _, _, rows in batch]
+    found, documents, furniture, hosts = arrays([page for page, _, _ in batch])
+    titles = np.array([title for _, title, _ in batch], np.uint64)
+    traces = np.array(list(chain.from_iterable(rows)), np.uint64).reshape(-1, 4)
+    sites = site.furniture_keys(found, documents, furniture, least)
+    traced = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    keys, starts = site.page_keys(
+        found, documents, furniture, traces, traced, hosts, titles, sites
+    )
+    for number, (page, title, _) in enumerate(batch):
+        wanted = plain.survey_keys(page, plain.furniture_keys(page, least))
+        wanted.update(plain.trace_keys(page.host, rows[number]))
+        wanted.update([plain.host_key(page.host)] if page.host else [])
+        wanted.update([plain.title_key(page.host, title)] if page.host and title else [])
+        assert Counter(keys[starts[number] : starts[number + 1]].tolist()) == wanted
+
+
+@given(st.lists(hashes.filter(bool)), st.lists(hashes))
+def test_counts_among_wanted_keys(wanted: list[int], keys: list[int]) -> None:
+    found, counts = site.counts_among(np.array(wanted, np.uint64), np.array(keys, np.uint64))
+    every = Counter(keys)
+    several = {key: every[key] for key in sorted(set(wanted)) if every[key] > 1}
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == several
+    assert found.tolist() == list(several)
+
+
 @given(st.lists(st.tuples(hashes, hashes)))
 def test_keys_of_hosts_and_titles(batch: list[tuple[int, int]]) -> None:
     hosts, titles = np.array(batch, np.uint64).reshape(-1, 2).T.copy()

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import TEXT, Mask, compress_rows, decompress
+from neardup.arrays import TEXT, Mask, compress_rows, decompress, distinct
 from neardup.errors import UsageError
 from neardup.kernels.grouping import among_first
 from neardup.methods.base import Method, OwnSearch, SharedKeys, assigner
@@ -139,7 +139,7 @@ def candidates(
     another, after all stored pages, so the result does not depend on how a stream of pages is cut
     into batches. What the store holds about them, and about the pages in `gone`, is out of date.
     """
-    postings = session.postings(np.unique(keys.keys).tolist())
+    postings = session.postings(distinct(keys.keys).tolist())
     if len(arriving) == 1:
         return candidates_of_one(method, session, postings, keys, arriving, gone, bounds)
     return candidates_of_many(method, session, postings, keys, arriving, gone, bounds)
@@ -198,7 +198,7 @@ def candidates_of_many(
     outdated = gone.union(arriving)
     stored = np.array([each for each in postings if each[1] not in outdated], np.int64)
     stored = stored.reshape(-1, 2)
-    earlier = np.unique(stored[:, 1])
+    earlier = distinct(stored[:, 1])
     # In order of arrival; a turn is an index into them.
     pages = np.concatenate([earlier, np.array(list(arriving), np.int64)])
     turn_of = {number: turn for turn, number in enumerate(arriving, earlier.size)}

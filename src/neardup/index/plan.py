@@ -146,7 +146,7 @@ def make_plan(
         survey=counted,
         surveyed=batch.num_rows,
         before={number: before[number] for number in stale},
-        counted={fresh[row]: keys for row, keys in own_counts.items() if row < len(fresh)},
+        counted=dict(zip(fresh, own_counts, strict=False)),
     )
     if (decides := assigner(method)) is not None:
         plan.state = StoredState(session)
@@ -226,11 +226,11 @@ def _survey(
     batch: pa.RecordBatch,
     stale: list[int],
     counts: PageCounts,
-) -> tuple[SurveyResults, pa.RecordBatch | None, dict[int, SiteKeys]]:
+) -> tuple[SurveyResults, pa.RecordBatch | None, list[SiteKeys]]:
     """The surveys that features depend on, the counts over all pages if they are to be kept, and
     what each row of the batch counts for on its sites."""
     surveyed = SurveyResults()
-    own: dict[int, SiteKeys] = {}
+    own: list[SiteKeys] = []
     if (site_counts := method.site_counts) is not None:
         siblings = counts.of(site_counts, session, sorted({*sites.siblings()} - {*stale}))
         on_sites, own = survey_of_sites(site_counts, sites, batch, siblings)

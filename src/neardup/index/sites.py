@@ -25,7 +25,7 @@ from neardup.arrays import decompress
 from neardup.methods.base import Method, Surveys
 from neardup.schemas import COUNTS, PAGES
 from neardup.stores.session import Session
-from neardup.text.sites import SiteCounts, Survey, add_counts
+from neardup.text.sites import NO_KEYS, SiteCounts, Survey, add_counts
 
 SAMPLE = 32
 LEXICON = 4096  # with more pages, a survey of all pages is only renewed by a recheck
@@ -47,13 +47,11 @@ class Sites:
         """The number of new pages of each site."""
         return Counter(site for site, _ in self.rows)
 
-    def rows_with_company(self, count: int) -> list[int]:
-        """The rows that share a site with another page; rows after the new pages always count."""
-        crowded = {
-            site for site, sample in self.samples.items() if sample or self.arriving[site] > 1
-        }
-        new = {row for site, row in self.rows if site in crowded}
-        return sorted(new.union(range(self.pages, count)))
+    def have_company(self, count: int) -> bool:
+        """Whether any of `count` pages, the new ones and some stored, shares a site."""
+        return count > self.pages or any(
+            sample or self.arriving[site] > 1 for site, sample in self.samples.items()
+        )
 
     def stale(self) -> list[int]:
         """The stored pages of sites whose sample doubles with this batch."""
@@ -153,18 +151,13 @@ def survey_of_sites(
     sites: Sites,
     batch: pa.RecordBatch,
     siblings: list[SiteKeys],
-) -> tuple[Survey, dict[int, SiteKeys]]:
-    """The counts over the batch and the pages that represent its sites, and the keys of the batch
-    by row.
-
-    A page that is alone on its sites affects no other page and is left out.
-    """
-    shared = sites.rows_with_company(batch.num_rows)
-    if not shared:
-        return Survey.from_keys(siblings), {}
-    some = len(shared) < batch.num_rows
-    own = counts.page_keys(batch.take(pa.array(shared, pa.int64())) if some else batch)
-    return Survey.from_keys([*own, *siblings]), dict(zip(shared, own, strict=True))
+) -> tuple[Survey, list[SiteKeys]]:
+    """The counts over the batch and the pages that represent its sites, and the keys of each row of
+    the batch."""
+    own = counts.page_keys(batch)
+    if not siblings and not sites.have_company(batch.num_rows):
+        return Survey.from_keys([], NO_KEYS), own
+    return Survey.from_keys([*own, *siblings], counts.lookups(batch)), own
 
 
 def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> Survey:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import kernel
+from neardup.kernels.key_order import in_order_of_keys
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
 BANDS, ROWS = 4, 3
@@ -18,6 +19,7 @@ MOST_PROBES = 4  # a slot, over all values of a page; a table that is half full 
 HOST_SALT = np.uint64(0x686F7374)
 TITLE_SALT = np.uint64(0x7469746C65)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+BITS_A_PLACE = 16  # of a table of keys, that tell which keys may be in it
 
 
 @kernel
@@ -192,6 +194,78 @@ def _sort_firsts(values: Hashes, firsts: Offsets) -> None:
         if position == 0 or values[order[position]] != values[order[position - 1]]:
             first = order[position]
         firsts[order[position]] = first
+
+
+@kernel
+def page_keys(
+    lines: Hashes,
+    documents: Offsets,
+    furniture: NDArray[np.bool_],
+    traces: Hashes,
+    traced: Offsets,
+    hosts: Hashes,
+    titles: Hashes,
+    sites: Hashes,
+) -> tuple[Hashes, Offsets]:
+    """All keys that each page counts one for, and where those of each start: its host, its title
+    there, its lines, and the traces of lines, which start at `traced` for each page."""
+    pages = len(hosts)
+    starts = np.zeros(pages + 1, np.int64)
+    keys = np.empty(2 * pages + len(lines) * (1 + BANDS) + traces.size, np.uint64)
+    heads = np.column_stack((host_keys(hosts), title_keys(hosts, titles)))
+    filled = 0
+    for page in range(pages):
+        own, here = slice(page, page + 1), slice(documents[page], documents[page + 1])
+        for key in heads[page]:
+            if key:
+                keys[filled] = key
+                filled += 1
+        every_line = np.array([0, here.stop - here.start])
+        of_lines = survey_keys(lines[here], every_line, furniture[here], hosts[own], sites[own])
+        every_trace = np.array([0, traced[page + 1] - traced[page]])
+        of_traces = trace_keys(traces[traced[page] : traced[page + 1]], every_trace, hosts[own])
+        for some in (of_lines, of_traces):
+            keys[filled : filled + len(some)] = some
+            filled += len(some)
+        starts[page + 1] = filled
+    return keys[:filled], starts
+
+
+@kernel
+def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
+    """Those of the wanted keys that stand among `keys` more than once, in order, and how often.
+
+    Keys are hashes, and 0 is none. Most keys are not wanted, and one bit tells: a set of bits is
+    small enough for the cache, and choosing by it takes no branch that could be guessed wrongly.
+    """
+    size = 64
+    while size < 2 * len(wanted):
+        size *= 2
+    last, last_bit = np.uint64(size - 1), np.uint64(BITS_A_PLACE * size - 1)
+    table, counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+    bits = np.zeros(BITS_A_PLACE * size // 64, np.uint64)
+    for key in wanted:
+        table[_place_of(key, table, last)] = key
+        bit = (key >> np.uint64(32)) & last_bit
+        bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
+    chosen, count = np.empty(len(keys) + 1, np.uint64), np.uint64(0)
+    for key in keys:
+        bit = (key >> np.uint64(32)) & last_bit
+        chosen[count] = key
+        count += (bits[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & np.uint64(1)
+    for key in chosen[:count]:
+        counts[_place_of(key, table, last)] += 1  # those of a free place are nobody's
+    several = np.flatnonzero((counts > 1) & (table != 0))
+    return in_order_of_keys(table[several], counts[several])
+
+
+@kernel
+def _place_of(key: np.uint64, table: Hashes, last: np.uint64) -> np.uint64:
+    """Where a key is in a table of keys, or the free place for it."""
+    at = key & last
+    while table[at] != key and table[at]:
+        at = (at + np.uint64(1)) & last
+    return at
 
 
 @kernel

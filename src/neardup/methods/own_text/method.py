@@ -296,7 +296,7 @@ class OwnText(Method):
             page.documents,
             page.hosts,
             on_hosts,
-            self._line_counts.furniture_keys(page),
+            page.furniture_keys(self.options.furniture),
             self.options.few_pages,
             *table,
         )
