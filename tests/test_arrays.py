@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from neardup.arrays import (
     FeatureRows,
+    Places,
     distinct,
     list_array,
     pack_lists,
@@ -76,10 +77,20 @@ def test_distinct_numbers_are_those_of_a_set(numbers: list[int]) -> None:
 def test_parts_together_are_read_like_one_table(parts: list[list[int]]) -> None:
     batches = [pa.record_batch({"a": pa.array(each, pa.uint64())}) for each in parts]
     batches = [each.append_column("b", pa.array([1] * len(each), pa.uint64())) for each in batches]
-    rows = FeatureRows.together([FeatureRows.of(each) for each in batches])
+    lists = [[[number] * (number % 3) for number in each] for each in parts]
+    kind = pa.list_(pa.uint64())
+    batches = [
+        batch.append_column("c", pa.array(column, kind))
+        for batch, column in zip(batches, lists, strict=True)
+    ]
+    places = [(part, row) for part, each in enumerate(parts) for row in range(len(each))]
+    of_part, in_part = np.array(places, np.int32).T.copy()
+    rows = FeatureRows.at([FeatureRows.of(each) for each in batches], Places(of_part, in_part))
     every = np.arange(len(rows))
     for _ in range(2):  # also when it is known
         a, b = rows.words_at(("a", "b"), rows.places(every))
         assert a.tolist() == [number for part in parts for number in part]
         assert b.tolist() == [1] * len(rows)
-    assert rows.take(every)["a"].to_pylist() == a.tolist()
+    taken = rows.take(every[::-1])
+    assert taken["a"].to_pylist() == a.tolist()[::-1]
+    assert taken["c"].to_pylist() == [each for part in lists for each in part][::-1]

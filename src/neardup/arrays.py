@@ -267,13 +267,13 @@ class FeatureRows:
         return FeatureRows(batches[0].schema, batches, numbers)
 
     @classmethod
-    def together(cls, parts: Sequence[FeatureRows]) -> FeatureRows:
-        """Rows made by `of`, numbered one part after another.
+    def at(cls, parts: Sequence[FeatureRows], places: Places) -> FeatureRows:
+        """Rows of parts of one batch each; `places` has the part and the row in it of each.
 
-        What is known of the batches of a part is not found out again, for parts that are kept.
+        What is known of a part is not found out again, for parts that are kept.
         """
-        rows = cls.of(*(batch for part in parts for batch in part.batches))
-        rows._parts = parts
+        rows = cls(parts[0].schema, [part.batches[0] for part in parts], [])
+        rows._parts, rows._places = parts, places
         return rows
 
     def __len__(self) -> int:
@@ -365,11 +365,14 @@ class FeatureRows:
     @cached_property
     def _sizes(self) -> dict[str, NDArray[np.int32]]:
         """The length of each list of numbers, by row number."""
-        sizes = {name: np.empty(len(self), np.int32) for name in self.number_lists}
-        for numbers, batch in zip(self.numbers, self.batches, strict=True):
-            for name, size in sizes.items():
-                size[numbers] = np.diff(batch[name].offsets.to_numpy())
-        return sizes
+        firsts = offsets_of(np.array([batch.num_rows for batch in self.batches], np.int64))
+        rows = firsts[self._places.batches] + self._places.rows
+        return {name: self._every_size(name)[rows] for name in self.number_lists}
+
+    def _every_size(self, name: str) -> NDArray[np.int32]:
+        """The length of each list of a column, batch after batch."""
+        sizes = [np.diff(batch[name].offsets.to_numpy()) for batch in self.batches]
+        return np.concatenate(sizes) if sizes else np.empty(0, np.int32)
 
     def _room_for(self, name: str, numbers: Numbers) -> _ListColumn:
         return _ListColumn(self.schema.field(name).type, self._sizes[name][numbers])

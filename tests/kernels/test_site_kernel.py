@@ -138,9 +138,7 @@ def test_keys_of_pages_are_those_of_all_their_parts(
     traces = np.array(list(chain.from_iterable(rows)), np.uint64).reshape(-1, 4)
     sites = site.furniture_keys(found, documents, furniture, least)
     traced = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    keys, starts = site.page_keys(
-        found, documents, furniture, traces, traced, hosts, titles, sites
-    )
+    keys, starts = site.page_keys(found, documents, furniture, traces, traced, hosts, titles, sites)
     for number, (page, title, _) in enumerate(batch):
         wanted = plain.survey_keys(page, plain.furniture_keys(page, least))
         wanted.update(plain.trace_keys(page.host, rows[number]))

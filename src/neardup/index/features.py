@@ -17,7 +17,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows
+from neardup.arrays import FeatureRows, Places
 from neardup.index.candidates import Keys, Rows, keys_of, unpack_features
 from neardup.methods.base import Method
 from neardup.methods.identical import identical_in
@@ -135,10 +135,11 @@ class PageFeatures:
         self._method = method
         self._session = session
         self._memory = memory
-        self._parts = {id(own): own}  # their rows, one after another
-        self._first_rows = {id(own): 0}
-        self._all = own.rows
+        self._parts = [own.rows]
+        self._part_of = {id(own.rows): 0}
+        self._places = [(0, row) for row in range(len(own.rows))]  # part and row of each page
         self._row_of = {number: row for row, number in enumerate(own.numbers)}
+        self._all = own.rows
 
     def judge(
         self, left: Sequence[int], right: Sequence[int], *, evidence: bool = True
@@ -160,14 +161,14 @@ class PageFeatures:
         return self._all, ours, theirs
 
     def _add(self, places: dict[int, Place]) -> None:
-        rows = len(self._all)
         for number, (described, row) in places.items():
-            if id(described) not in self._parts:
-                self._parts[id(described)] = described
-                self._first_rows[id(described)] = rows
-                rows += len(described.rows)
-            self._row_of[number] = self._first_rows[id(described)] + row
-        self._all = FeatureRows.together([part.rows for part in self._parts.values()])
+            part = self._part_of.setdefault(id(described.rows), len(self._parts))
+            if part == len(self._parts):
+                self._parts.append(described.rows)
+            self._row_of[number] = len(self._places)
+            self._places.append((part, row))
+        parts, rows = np.array(self._places, np.int32).reshape(-1, 2).T.copy()
+        self._all = FeatureRows.at(self._parts, Places(parts, rows))
 
     def relations(
         self, left: Sequence[int], right: Sequence[int]

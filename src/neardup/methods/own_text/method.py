@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from neardup.arrays import (
     FeatureRows,
     list_array,
+    number_array,
     offsets_of,
     ragged,
     string_array,
@@ -392,6 +393,8 @@ def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:
         names = pa.array([str(RELATIONS[number]) for number in said.tolist()], pa.string())
     else:
         names = RELATION_NAMES.take(pa.array(said))
+    if not undecided.any():
+        return [names, number_array(pairs.similarity)]
     return [names, pa.array(pairs.similarity, mask=undecided)]
 
 

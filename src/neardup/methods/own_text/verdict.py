@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Places, address_of, string_array
-from neardup.kernels import shared_text
+from neardup.kernels import own_verdict, shared_text
 from neardup.kernels.json_text import quoted_texts
 from neardup.kernels.memory import text_places
-from neardup.kernels.shared_text import shared_weights
 from neardup.methods.base import evidence_json
 from neardup.methods.identical import SHELL_REASON
 from neardup.methods.own_text.options import OwnTextOptions
@@ -63,12 +62,16 @@ def _text_bytes(texts: pa.StringArray) -> int:
     return data.address if data is not None else 0
 
 
-RELATIONS = list(Relation)  # a relation is written as its place here
+def number_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
+    """Of the columns that `own_verdict` reads."""
+    return _table(
+        [[address_of(batch[name], 8) for name in own_verdict.COLUMNS] for batch in batches]
+    )
+
+
+RELATIONS = own_verdict.RELATIONS  # a relation is written as its place here
 
 Numbers = NDArray[np.float64]
-
-NUMBERS = ("host", "title", "own_title", "text", "mass", "sister_mass", "amount")
-HASHES = 4  # of these columns; the others are weights
 
 
 @dataclass(frozen=True)
@@ -91,77 +94,39 @@ class Measured:
 
 
 def measure(rows: FeatureRows, left: Places, right: Places, options: OwnTextOptions) -> Measured:
-    """The pages of each pair against each other."""
-    own, others = (rows.words_at(NUMBERS, side) for side in (left, right))
-    (host, title, own_title, _), other_title = own[:HASHES], others[1]
-    on_one_host, same_title, same_own_title, same_text = own[:HASHES] == others[:HASHES]
-    same_host = on_one_host & (host != 0)
-    # A title that marks two pages of one host as one page, or two titles.
-    one_title = same_host & same_own_title & (own_title != 0)
-    two_titles = same_host & ~same_title & (title != 0) & (other_title != 0)
-    shared, example, difference = shared_weights(
-        rows.known(list_addresses), *left, *right, same_host, options.shingle
-    )
-    mass, host_mass, amount = own[HASHES:].view(np.float64)
-    other_mass, other_host_mass, other_amount = others[HASHES:].view(np.float64)
-    # The weight of all own text, beside a page of the same host or of another.
-    mass = np.where(same_host, host_mass, mass)
-    other_mass = np.where(same_host, other_host_mass, other_mass)
-    amount = np.minimum(amount, other_amount)
-    similarity = divided(shared[:, 0] + shared[:, 1], mass + other_mass)
+    """The pages of each pair against each other.
+
+    Two pages must have more in common where there is little text, more on one host, whose pages are
+    made from one form (An & Cheng, definition 4), and as much more again if the host gives them two
+    titles.
+    """
     return Measured(
-        amount,
-        same_text,
-        np.where(same_text, 1.0, similarity),
-        required_similarity(amount, same_host & ~one_title, two_titles, options),
-        divided(shared[:, 0], mass),
-        divided(shared[:, 1], other_mass),
-        same_host,
-        one_title,
-        two_titles,
-        example,
-        difference,
+        *own_verdict.compared(
+            rows.known(list_addresses),
+            rows.known(number_addresses),
+            *left,
+            *right,
+            options.shingle,
+            float(options.threshold),
+            float(options.min_units),
+            float(options.same_host),
+        )
     )
-
-
-def divided(parts: Numbers, wholes: Numbers) -> Numbers:
-    """Shares from 0 to 1; 0 of nothing."""
-    shares = np.divide(parts, wholes, out=np.zeros_like(wholes), where=wholes > 0)
-    return np.clip(shares, 0.0, 1.0)
-
-
-def required_similarity(
-    amount: Numbers,
-    same_host: NDArray[np.bool_],
-    two_titles: NDArray[np.bool_],
-    options: OwnTextOptions,
-) -> Numbers:
-    """The share that two pages must have in common: more where there is little text, more on one
-    host, whose pages are made from one form (An & Cheng, definition 4), and as much more again if
-    the host gives them two titles."""
-    units = options.min_units
-    little = units / (units + amount) if units else np.zeros_like(amount)
-    required = options.threshold + (1.0 - options.threshold) * little
-    for apart in (same_host, two_titles):
-        required = np.where(apart, required + (1.0 - required) * options.same_host, required)
-    return required
 
 
 def relations(pairs: Measured, options: OwnTextOptions) -> NDArray[np.int8]:
-    """The verdicts. Of two pages that have most of each other, neither is an excerpt."""
-    left, right = pairs.left_share, pairs.right_share
-    rules = {
-        Relation.UNDECIDED: pairs.amount < options.enough,
-        Relation.SAME: pairs.same_text,
-        Relation.NEAR: pairs.similarity >= pairs.required,
-        Relation.CONTAINED: (left >= options.contained) & (right < options.contained),
-        Relation.CONTAINS: (right >= options.contained) & (left < options.contained),
-        Relation.OVERLAP: np.maximum(left, right) > 1.0 - options.threshold,
-    }
-    verdict = np.full(left.size, RELATIONS.index(Relation.DIFFERENT), np.int8)
-    for relation, holds in reversed(rules.items()):  # the first rule that holds has the last word
-        verdict[holds] = RELATIONS.index(relation)
-    return verdict
+    """The verdicts, as places in `RELATIONS`."""
+    return own_verdict.relations(
+        pairs.amount,
+        pairs.same_text,
+        pairs.similarity,
+        pairs.required,
+        pairs.left_share,
+        pairs.right_share,
+        float(options.enough),
+        float(options.contained),
+        1.0 - options.threshold,
+    )
 
 
 SHARES = pa.array([repr(number / 10_000) for number in range(10_001)])
