@@ -10,7 +10,6 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -160,24 +159,26 @@ def candidates_of_one(
     for key, number in postings:
         if number != page and number not in gone:
             listed.setdefault(key, []).append(number)
-    shared: Counter[int] = Counter()
+    shared: dict[int, int] = {}
     forgotten: list[tuple[int, int]] = []
     for key in sorted(listed):
         numbers = sorted(listed[key])
         first = len(numbers) - bounds.reach if len(numbers) > bounds.hot else 0
         forgotten += [(key, number) for number in numbers[:first]]
-        shared.update(numbers[first:])
+        for number in numbers[first:]:
+            shared[number] = shared.get(number, 0) + 1
     if bounds.window is not None:
         since = arriving[page] - bounds.window
         seen = session.seen(sorted(shared))
-        shared = Counter({each: shared[each] for each in shared if seen[each] >= since})
+        shared = {each: count for each, count in shared.items() if seen[each] >= since}
     chosen = sorted(shared)
     source = method.candidate_source
     if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
-        single = np.array([number for number in chosen if shared[number] == 1], np.int64)
-        turns = np.argsort(chance_order(single, np.full(single.size, page)))
-        left_out = {*single[turns[source.max_single_key_pairs :]].tolist()}
-        chosen = [number for number in chosen if number not in left_out]
+        single = [number for number in chosen if shared[number] == 1]
+        if len(single) > source.max_single_key_pairs:
+            turns = np.argsort(chance_order(np.array(single), np.full(len(single), page)))
+            left_out = {single[turn] for turn in turns[source.max_single_key_pairs :].tolist()}
+            chosen = [number for number in chosen if number not in left_out]
     chosen.sort(key=lambda number: (-shared[number], -number))
     left = np.array(sorted(chosen[: bounds.candidates]), np.int64)
     present = {(key, number) for key, number in postings if number == page}

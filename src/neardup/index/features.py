@@ -38,16 +38,21 @@ class Described:
         self._method = method
 
     @cached_property
-    def _keys(self) -> Keys:
-        """By row, not by number."""
-        keys = keys_of(self._method, self.batch, np.arange(self.batch.num_rows))
+    def every_key(self) -> Keys:
+        """The keys of all pages."""
+        return keys_of(self._method, self.batch, np.array(self.numbers, np.int64))
+
+    @cached_property
+    def _by_page(self) -> Keys:
+        keys = self.every_key
         order = np.argsort(keys.numbers, kind="stable")
         return Keys(keys.keys[order], keys.numbers[order])
 
     def keys(self, row: int) -> list[int]:
         """The keys of the page of a row."""
-        first, end = np.searchsorted(self._keys.numbers, [row, row + 1]).tolist()
-        return self._keys.keys[first:end].tolist()  # type: ignore[no-any-return]
+        keys, number = self._by_page, self.numbers[row]
+        first, end = np.searchsorted(keys.numbers, [number, number + 1]).tolist()
+        return keys.keys[first:end].tolist()  # type: ignore[no-any-return]
 
 
 class Place(NamedTuple):

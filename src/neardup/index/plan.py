@@ -24,7 +24,6 @@ from neardup.index.candidates import (
     are_near_in_time,
     candidates,
     is_exhaustive,
-    keys_of,
     pack_features,
 )
 from neardup.index.features import (
@@ -129,7 +128,6 @@ def make_plan(
     before = memory.features.read(method, session, stale)
     features, stale = _only_changed(features, stale, before)
     described = Described(method, [*fresh, *stale], features)
-    keys = keys_of(method, features, np.array(described.numbers, np.int64))
     at_hand = PageFeatures(method, session, described, memory.features)
     rows = _rows(method, session, pages, observed, features, fresh, stale, at)
     plan = Plan(
@@ -138,7 +136,7 @@ def make_plan(
         stale,
         pages,
         at_hand,
-        keys,
+        described.every_key,
         sites,
         [],
         {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
 from neardup.stores.schema import PARTS, Connection, Row
@@ -18,6 +18,13 @@ COUNTERS = ["next cluster", "next event", "next page"]
 
 
 NO_ROWS: list[Row] = []
+Record = TypeVar("Record", PageRow, Edge, ClusterRow)
+
+
+def _records(kind: type[Record], rows: Iterable[Row]) -> list[Record]:
+    """Rows as records. `_make` would count the fields of each, which are those of the statement."""
+    new = tuple.__new__
+    return [new(kind, row) for row in rows]
 
 
 class Session:
@@ -90,16 +97,16 @@ class Session:
     def known(self, ids: Sequence[str]) -> dict[str, PageRow]:
         """The stored pages with these ids, by id."""
         rows = self._rows_in(f"SELECT {PAGE} FROM pages WHERE id IN (?*)", ids)
-        return {row.id: row for row in map(PageRow._make, rows)}
+        return {row.id: row for row in _records(PageRow, rows)}
 
     def pages(self, numbers: Sequence[int]) -> dict[int, PageRow]:
         rows = self._rows_in(f"SELECT {PAGE} FROM pages WHERE number IN (?*)", numbers)
-        return {row.number: row for row in map(PageRow._make, rows)}
+        return {row.number: row for row in _records(PageRow, rows)}
 
     def pages_after(self, number: int, most: int) -> list[PageRow]:
         """The next pages in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE number > ? ORDER BY number LIMIT ?"
-        return [PageRow._make(row) for row in self._db.rows(sql, number, most)]
+        return _records(PageRow, self._db.rows(sql, number, most))
 
     def every_page(self) -> Iterator[PageRow]:
         """All pages in order of arrival, read in batches."""
@@ -111,7 +118,7 @@ class Session:
     def members(self, clusters: Sequence[int]) -> list[PageRow]:
         """The pages of these clusters, in order of arrival."""
         sql = f"SELECT {PAGE} FROM pages WHERE cluster IN (?*) ORDER BY number"
-        return [PageRow._make(row) for row in self._rows_in(sql, clusters)]
+        return _records(PageRow, self._rows_in(sql, clusters))
 
     def firsts_of(self, clusters: Sequence[int], without: Sequence[int] = ()) -> dict[int, int]:
         """The first page of each cluster, ignoring those in `without`.
@@ -224,7 +231,7 @@ class Session:
     def edges(self, numbers: Sequence[int]) -> list[Edge]:
         """The pairs of these pages."""
         sql = f"SELECT {EDGE} FROM edges WHERE a IN (?*) UNION SELECT {EDGE} FROM edges WHERE b"
-        return [Edge._make(row) for row in self._rows_in(f"{sql} IN (?*)", numbers, numbers)]
+        return _records(Edge, self._rows_in(f"{sql} IN (?*)", numbers, numbers))
 
     def put_edges(self, edges: Sequence[Edge]) -> None:
         self._insert("edges", Edge._fields, edges)
@@ -247,7 +254,7 @@ class Session:
     def clusters(self, clusters: Sequence[int]) -> list[ClusterRow]:
         """Present or former clusters."""
         sql = f"SELECT {CLUSTER} FROM clusters WHERE cluster IN (?*)"
-        return [ClusterRow._make(row) for row in self._rows_in(sql, clusters)]
+        return _records(ClusterRow, self._rows_in(sql, clusters))
 
     def put_clusters(self, rows: Sequence[ClusterRow]) -> None:
         self._insert("clusters", ClusterRow._fields, rows)
