@@ -147,8 +147,12 @@ def test_keys_of_pages_are_those_of_all_their_parts(
         assert Counter(keys[starts[number] : starts[number + 1]].tolist()) == wanted
 
 
-@given(st.lists(hashes.filter(bool)), st.lists(hashes))
-def test_counts_among_wanted_keys(wanted: list[int], keys: list[int]) -> None:
+meeting = st.integers(1, 600).map(lambda count: [number << 40 for number in range(1, count)])
+
+
+@given(st.lists(hashes.filter(bool)) | meeting, st.lists(hashes), st.integers(0, 3))
+def test_counts_among_wanted_keys(wanted: list[int], keys: list[int], times: int) -> None:
+    keys = keys + wanted[::2] * times
     found, counts = site.counts_among(np.array(wanted, np.uint64), np.array(keys, np.uint64))
     every = Counter(keys)
     several = {key: every[key] for key in sorted(set(wanted)) if every[key] > 1}

@@ -19,6 +19,7 @@ MOST_PROBES = 4  # a slot, over all values of a page; a table that is half full 
 HOST_SALT = np.uint64(0x686F7374)
 TITLE_SALT = np.uint64(0x7469746C65)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+FARTHEST = 256  # from its place in a table that a key is found; hashes are hardly ever so far
 BITS_A_PLACE = 16  # of a table of keys, that tell which keys may be in it
 
 
@@ -237,6 +238,7 @@ def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
 
     Keys are hashes, and 0 is none. Most keys are not wanted, and one bit tells: a set of bits is
     small enough for the cache, and choosing by it takes no branch that could be guessed wrongly.
+    Whoever writes lines whose keys meet in the table gets all keys sorted.
     """
     size = 64
     while size < 2 * len(wanted):
@@ -245,7 +247,10 @@ def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
     table, counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     bits = np.zeros(BITS_A_PLACE * size // 64, np.uint64)
     for key in wanted:
-        table[_place_of(key, table, last)] = key
+        at = _place_of(key, table, last)
+        if (at - key) & last > FARTHEST:
+            return _sorted_counts(wanted, keys)
+        table[at] = key
         bit = (key >> np.uint64(32)) & last_bit
         bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
     chosen, count = np.empty(len(keys) + 1, np.uint64), np.uint64(0)
@@ -257,6 +262,23 @@ def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
         counts[_place_of(key, table, last)] += 1  # those of a free place are nobody's
     several = np.flatnonzero((counts > 1) & (table != 0))
     return in_order_of_keys(table[several], counts[several])
+
+
+@kernel
+def _sorted_counts(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
+    """What `counts_among` finds, whatever the keys are."""
+    wanted = wanted[np.argsort(wanted, kind="mergesort")]
+    keys = keys[np.argsort(keys, kind="mergesort")]
+    found, counts, filled = np.empty_like(wanted), np.empty(len(wanted), np.int64), 0
+    for place in range(len(wanted)):
+        if place and wanted[place] == wanted[place - 1]:
+            continue
+        first = np.searchsorted(keys, wanted[place])
+        count = np.searchsorted(keys, wanted[place], "right") - first
+        if count > 1:
+            found[filled], counts[filled] = wanted[place], count
+            filled += 1
+    return found[:filled], counts[:filled]
 
 
 @kernel
