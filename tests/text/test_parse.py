@@ -189,3 +189,17 @@ def test_the_text_of_real_pages_is_that_of_resiliparse() -> None:
     pages = documents.read_pages(REAL)[::25]
     scores = sorted(parsing.agreement(pages))
     assert scores[len(scores) // 2] > 0.98
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab é。\n\t\r\0 <p>&amp;中\xa0") | st.characters()), max_size=8
+    )
+)
+def test_texts_alone_are_parsed_as_texts_beside_a_page(texts: list[str]) -> None:
+    """A batch without markup does not go through the scanner."""
+    bodies = [text.encode("utf-8", "replace") for text in texts]
+    alone = [raw(body, is_html=False) for body in bodies]
+    beside = parse(raw_batch([*alone, raw(MARKUP)])).slice(0, len(texts))
+    assert parse(raw_batch(alone)).to_pylist() == beside.to_pylist()

@@ -3,6 +3,7 @@
 1. `charset.bodies_to_utf8` makes UTF-8 of the bytes.
 2. `kernels.scan` writes text, blocks and counts of the whole batch into its arrays. A page that
    shows nothing of the article in its JSON-LD is given that text (`metadata.article_body`).
+   Plain texts have only lines, which `kernels.plain_text` writes.
 3. `kernels.look_alikes` writes words that mix scripts in one.
 4. `statements` reads the few places where the pages speak about themselves.
 5. Sentences and scripts are counted over the text of the batch at once, if somebody asks for them.
@@ -39,6 +40,7 @@ from neardup.arrays import (
 from neardup.kernels import scan_meta
 from neardup.kernels.characters import count_scripts
 from neardup.kernels.look_alikes import unmix
+from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
@@ -131,6 +133,8 @@ def _stated_by_page(
 
 
 def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
+    if not is_html.true_count:
+        return _scan_texts(bodies)
     data, ends, _ = bodies
     view = memoryview(data)  # type: ignore[arg-type]
     scanner = Scanner(len(is_html), int(ends[-1] - ends[0]))
@@ -140,6 +144,22 @@ def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
         if article and not metadata.shows(scanner.last_text(), article):
             scanner.rescan(np.frombuffer(article, np.uint8), html=b"<" in article)
     return scanner.result()
+
+
+def _scan_texts(bodies: Bodies) -> Scan:
+    """What the scanner makes of plain texts, in a tenth of the time: lines, and nothing else."""
+    normal = normal_texts(bodies.data, bodies.ends)
+    pages, lines = len(bodies.ends) - 1, int(normal.lines[-1])
+    return Scan(
+        text=normal.text,
+        text_ends=normal.ends,
+        kinds=np.zeros(lines, np.uint8),
+        regions=np.zeros(lines, np.uint8),
+        link_shares=np.zeros(lines, np.float32),
+        block_ends=normal.lines,
+        counts=np.zeros((pages, 3), np.int64),
+        places=np.zeros((pages, scan_meta.KINDS, 2), np.int64),
+    )
 
 
 def _times(known: pa.Array, stated: Statements) -> pa.Array:
