@@ -2,8 +2,8 @@
 
 Generated pages of 2 KB, of 1 MB, and of 40 MB with `--max-page-size 50MB`, no two alike, as JSON
 lines; four times as many with --full. Each runs with the least memory the command accepts, and
-with twice as much. The peak must stay below 1.2 times `--memory`. The memory and the number of pages that
-`--dry-run` estimates must be right within a quarter.
+with twice as much. The peak must stay below 1.2 times `--memory`. The memory and the number of
+pages that `--dry-run` estimates must be right within a quarter.
 """
 
 from __future__ import annotations
