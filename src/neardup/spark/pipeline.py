@@ -46,6 +46,8 @@ from neardup.spark.session import (
 )
 from neardup.spark.tables import kept_places, summarise, write_tables
 
+MOST_PAGES = 1 << 31  # `rules.candidates` puts the numbers of two pages into one of 64 bits
+
 
 def dedup(
     inputs: str | Sequence[str],
@@ -179,6 +181,8 @@ def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None
         found = identify(records, earlier.pages if earlier else None, work)
         if not found.count:
             raise InputError(_nothing_read(found.skipped))
+        if found.count > MOST_PAGES:
+            raise InputError(f"{found.count:,} pages; a run takes at most {MOST_PAGES:,}")
     work.prepare_for(found.count)
     old = earlier.clusters(found.pages) if earlier else None
     features = describe(
