@@ -94,3 +94,11 @@ def test_parts_together_are_read_like_one_table(parts: list[list[int]]) -> None:
     taken = rows.take(every[::-1])
     assert taken["a"].to_pylist() == a.tolist()[::-1]
     assert taken["c"].to_pylist() == [each for part in lists for each in part][::-1]
+
+
+def test_rows_whose_numbers_have_gaps_are_taken() -> None:
+    batches = [pa.record_batch({"a": pa.array(each)}) for each in ([[1], [2, 3]], [[4, 5, 6]])]
+    far = 10_000  # nobody has written there
+    rows = FeatureRows(batches[0].schema, batches, [np.array([far, 3]), np.array([7])])
+    assert rows.take(np.array([7, far, 3]))["a"].to_pylist() == [[4, 5, 6], [1], [2, 3]]
+    assert rows.row_bytes[[3, 7, far]].tolist() == [16, 24, 8]

@@ -254,7 +254,8 @@ class FeatureRows:
         count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
         self._parts: Sequence[FeatureRows] = ()
         self._addresses: dict[object, Addresses] = {}  # by columns, or by what computes them
-        self._places = Places(np.empty(count, np.int32), np.empty(count, np.int32))
+        # Row numbers may have gaps: a Spark task has some pages of a run.
+        self._places = Places(np.zeros(count, np.int32), np.zeros(count, np.int32))
         for number, rows in enumerate(numbers):
             self._places.batches[rows] = number
             self._places.rows[rows] = np.arange(rows.size)

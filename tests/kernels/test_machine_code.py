@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from neardup.kernels import machine_code
 from neardup.kernels.compiler import _writable
 from neardup.kernels.jit import kernel
 from neardup.kernels.machine_code import type_names
+from neardup.kernels.shingles import mix_all
 
 BYTES = np.zeros(3, np.uint8)
 TABLE = np.zeros((2, 4), np.float32)
@@ -127,3 +130,9 @@ def test_numba_can_be_imported_later() -> None:
     mix_all(np.array([5], np.uint64))
     environment = {**os.environ, "PYTHONPATH": str(Path(neardup.__file__).parents[1])}
     subprocess.run([sys.executable, "-c", BOTH], env=environment, check=True)
+
+
+def test_a_kernel_is_pickled_by_its_name() -> None:
+    assert int(mix_all(np.array([5], np.uint64))[0])  # with code, which cannot be pickled
+    assert pickle.loads(pickle.dumps(mix_all)) is mix_all
+    assert copy.deepcopy(mix_all) is mix_all

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 # How help shows the value of an option.
 VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
+_TEXT = re.compile(r".*", re.S)
+_WHOLE = re.compile(r"[0-9]{1,15}")
+_DECIMAL = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 # Texts that are such values, whoever reads them.
-PLAIN: Mapping[object, re.Pattern[str]] = {
-    str: re.compile(r".*", re.S),
-    int: re.compile(r"[0-9]{1,15}"),
-    float: re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?"),
-}
-_MARKUP = re.compile(r"(\\*)(\[[a-z#/@][^[]*?])")
+PLAIN: Mapping[object, re.Pattern[str]] = {str: _TEXT, int: _WHOLE, float: _DECIMAL}
+# A run of backslashes is tried from its first one only, or it would take quadratic time.
+_MARKUP = re.compile(r"(?<!\\)(\\*)(\[[a-z#/@][^[]*?])")
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
 METHODS = [

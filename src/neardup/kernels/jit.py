@@ -103,6 +103,10 @@ class Kernel(Deferred):
                 run = self._ready[kinds] = self._loaded(arguments)
         return run(*arguments)
 
+    def __reduce__(self) -> str:
+        """Pickled by its name, as functions are: another process has code of its own."""
+        return self.py_func.__qualname__
+
     def _loaded(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         names = type_names(arguments)
         run = self._by_types.get(names)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.kernels import key_order  # as a module: a kernel cannot be sent to tasks
+from neardup.kernels.key_order import in_order_of_keys
 from neardup.local.exchange import carried_schema, from_spark, to_spark, unpacked_counts
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
@@ -286,8 +286,7 @@ def _by_chunks(
 
     def take_step(key: tuple[Any, ...], chunk: pa.Table, counts: pa.Table) -> pa.Table:
         answers = unpacked_counts(counts)
-        counted = answers["key"].to_numpy(), answers["count"].to_numpy()
-        keys, several = key_order.in_order_of_keys(*counted)
+        keys, several = in_order_of_keys(answers["key"].to_numpy(), answers["count"].to_numpy())
         # A chunk may come in several batches, each of which has looked up its own keys.
         once = np.diff(keys, prepend=~keys[:1]) != 0
         survey = Survey(total, keys[once], several[once])
