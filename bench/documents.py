@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from neardup.model import RawPage
-from neardup.pages import read, read_records
+from neardup.pages.readers import read, read_records
 from neardup.text.parse import parse
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

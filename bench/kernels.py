@@ -24,7 +24,7 @@ from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.lines import newline_bits
 from neardup.kernels.tokens import token_hashes
 from neardup.local.result import json_lines
-from neardup.pages import read
+from neardup.pages.readers import read
 from neardup.text.parse import parse
 
 PAGES = 1500

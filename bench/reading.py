@@ -28,8 +28,8 @@ from bench.timing import best_seconds, dedup_command, run_command
 from neardup.api import dedup
 from neardup.evaluation.synth import write_set
 from neardup.kernels.scan import Scanner
-from neardup.local import candidates, features, outcome, pipeline, prior, run, work
-from neardup.pages import read
+from neardup.local import features, outcome, pipeline, prior, run, work
+from neardup.pages.readers import read
 from neardup.text.charset import bodies_to_utf8
 
 PAGES, FULL_PAGES = 20_000, 200_000
@@ -164,7 +164,7 @@ def measure_run(path: Path, small: Path, out: Path, workers: int, *, report: boo
     counted = Counted()
     with tempfile.TemporaryDirectory() as folder:
         dedup(str(small), Path(folder) / "out", workers=workers, report=report)
-    for module in (candidates, features, outcome, pipeline, prior, work):
+    for module in (features, outcome, pipeline, prior, work):
         setattr(module, "ordered_map", counted.map)  # noqa: B010 - not theirs to export
     setattr(work, "work_side_by_side", counted.side_by_side)  # noqa: B010
     clock = StageClock()

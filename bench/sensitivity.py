@@ -24,11 +24,10 @@ from bench.results import EIGHT, set_folder
 from neardup.config import build_options, describe_options
 from neardup.evaluation.metrics import score
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.local.candidates import candidates_in_memory
-from neardup.local.features import Features, survey_batch
+from neardup.local.features import Features, candidates_in_memory, survey_batch
 from neardup.methods.own_text.method import OwnText
-from neardup.methods.own_text.options import OwnTextOptions
-from neardup.pages import read
+from neardup.methods.own_text.verdict import OwnTextOptions
+from neardup.pages.readers import read
 from neardup.rules.clusters import APART, Rows, Similarities, centred_clusters
 from neardup.text.parse import parse
 

@@ -10,9 +10,10 @@ import pytest
 
 from neardup.errors import OutputError, UsageError
 from neardup.model import RawPage, Skip, Source
-from neardup.pages import Limits, read, read_records
+from neardup.pages import Limits
 from neardup.pages.formats import FORMATS, Format
 from neardup.pages.inputs import File
+from neardup.pages.readers import read, read_records
 from neardup.pages.streams import Chunks
 from neardup.pages.writers import WRITERS, writer_for
 from neardup.plugins import Registry

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.kernels.data import character_classes
+from neardup.kernels.characters import character_classes
 
 PIECES = (
     *(

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.cli.dedup import DEMO_PAGES
-from neardup.pages import read
-from neardup.text.main_text import main_lines, page_lines
+from neardup.pages.readers import read
 from neardup.text.parse import parse
-from neardup.text.sites import BlockCounts, Survey, add_counts, own_lines
+from neardup.text.sites import BlockCounts, Survey, add_counts
+from neardup.text.views import main_lines, page_lines
 
 PICTURES = {
     "images/own-text-en.svg": (
@@ -64,7 +64,7 @@ def _classes(pages: pa.RecordBatch) -> list[list[str]]:
     """The class of each line of each page: menu, repeated or own."""
     survey = Survey.from_counts(pages.num_rows, [add_counts([BlockCounts().count(pages)])])
     main = main_lines(pages)
-    own = own_lines(main, pages, survey)
+    own = survey.own_lines(main, pages)
     classes = np.full(len(main.every), "menu", object)
     classes[main.numbers] = "repeated"
     classes[own.numbers] = "own"

@@ -44,9 +44,10 @@ from neardup.local.work import Run, work_folder
 from neardup.methods.base import Joining, Method
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Page, RawPage, Relation, Skip, Source, Verdict
-from neardup.pages import Limits, read, read_records
-from neardup.pages.columns import Columns
+from neardup.pages import Limits
+from neardup.pages.limits import Columns
 from neardup.pages.raw import raw_batch
+from neardup.pages.readers import read, read_records
 from neardup.pages.tables import TableColumns
 from neardup.pages.writers import writer_for
 from neardup.report import Language, write_actions

@@ -76,7 +76,7 @@ def test_a_json_line_a_page_says_what_the_index_says(
     told = lines(out)
     assert [list(line) for line in told] == [FIELDS] * 7
     with Index.open("memory://") as index:
-        from neardup.pages import read_records
+        from neardup.pages.readers import read_records
 
         for line, page in zip(told, read_records([str(pages)]), strict=True):
             answer = index.add(page)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from archive_bytes import http, packed, record
 from neardup import RawPage
 from neardup.cli.main import run
 from neardup.model import Skip
-from neardup.pages import read_records
+from neardup.pages.readers import read_records
 from neardup.pages.warc import IDENTICAL, NEAR
 from sample_pages import long_html, write_jsonl
 

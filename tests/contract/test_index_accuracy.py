@@ -13,7 +13,8 @@ from neardup.api import dedup
 from neardup.evaluation.metrics import score
 from neardup.evaluation.runs import clusters_of
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.pages import Limits, read_records
+from neardup.pages import Limits
+from neardup.pages.readers import read_records
 
 SETS = ["reprints-en", "reprints-zh", "versions-en", "versions-zh"]
 # Of F1, against a batch run. The most is lost on versions-zh (0.0134): the index joins two pairs of

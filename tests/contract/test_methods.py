@@ -15,8 +15,7 @@ import pytest
 
 from neardup import dedup
 from neardup.config import describe_options
-from neardup.local.candidates import candidates_in_memory
-from neardup.local.features import Features, survey_batch
+from neardup.local.features import Features, candidates_in_memory, survey_batch
 from neardup.methods.base import MemoryState, Method, assigner
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.model import RawPage, Relation, Source

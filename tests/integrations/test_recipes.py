@@ -18,7 +18,7 @@ import pytest
 
 from archive_bytes import http, packed, record
 from neardup import RawPage
-from neardup.pages import read_records
+from neardup.pages.readers import read_records
 from sample_pages import long_html
 from service_process import PATIENT, TOKENS, WRITE, serving
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels.reference import fold as reference
-from neardup.kernels.data import table
+from neardup.kernels.characters import table
 from neardup.kernels.fold import PIECE, fold
 from unicode_text import buffers, documents, is_known, texts
 

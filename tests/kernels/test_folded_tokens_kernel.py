@@ -11,10 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernels.reference import folded_tokens as plain
-from neardup.kernels.ascii_words import AT_ONCE
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import SPARE, folded_token_hashes
-from neardup.kernels.tokens import token_hashes
+from neardup.kernels.tokens import AT_ONCE, token_hashes
 from unicode_text import buffers, documents
 
 

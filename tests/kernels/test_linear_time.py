@@ -29,8 +29,7 @@ from kernels.hostile import MARKUP, TEXTS, attacks
 from kernels.test_scan import scan
 from neardup import html_page, kernels, text_page
 from neardup.kernels import json_lines
-from neardup.kernels.ascii_words import hash_words, room_for_words
-from neardup.kernels.characters import count_scripts
+from neardup.kernels.characters import count_scripts, unmix
 from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
@@ -45,7 +44,6 @@ from neardup.kernels.lines import (
     sentence_offsets,
     without_digits,
 )
-from neardup.kernels.look_alikes import unmix
 from neardup.kernels.page_bytes import (
     odd_charsets,
     plain_addresses,
@@ -57,11 +55,11 @@ from neardup.kernels.scan import Scanner
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.sentences import count_sentences, sentence_spans
 from neardup.kernels.text_bits import text_bits
-from neardup.kernels.tokens import token_hashes, token_spans
+from neardup.kernels.tokens import hash_words, room_for_words, token_hashes, token_spans
 from neardup.kernels.utf8 import character_counts, is_utf8, utf8_damage
 from neardup.pages.raw import raw_batch
+from neardup.text.metadata import _tables as address_tables
 from neardup.text.parse import parse
-from neardup.text.statements import _tables as address_tables
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]

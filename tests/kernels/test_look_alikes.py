@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.reference import look_alikes as reference
-from neardup.kernels.look_alikes import unmix
+from neardup.kernels.characters import unmix
 
 
 def unmixed(*texts: str) -> list[str]:

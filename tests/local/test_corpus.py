@@ -13,7 +13,7 @@ from neardup.local.pipeline import judge, settle
 from neardup.local.run import DEFAULT_MEMORY, Silent, Stages
 from neardup.local.work import Run
 from neardup.methods.registry import make_method
-from neardup.pages import read
+from neardup.pages.readers import read
 from neardup.text.parse import parse
 from sample_pages import sample_records, write_jsonl
 

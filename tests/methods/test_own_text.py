@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import neardup
-from neardup.local.candidates import candidates_in_memory
-from neardup.local.features import Features, survey_batch
+from neardup.local.features import Features, candidates_in_memory, survey_batch
 from neardup.methods.registry import make_method
 from neardup.model import Relation
 from neardup.text.sites import LineCounts

@@ -19,8 +19,9 @@ import pytest
 import neardup
 from neardup import InputError, OutputError, RawPage, UsageError
 from neardup.model import Skip, SkipReason
-from neardup.pages import Limits, read_records
-from neardup.pages.columns import Columns
+from neardup.pages import Limits
+from neardup.pages.limits import Columns
+from neardup.pages.readers import read_records
 from sample_pages import ARTICLES
 
 FERRY, BRIDGE, TEA = ("\n".join(ARTICLES[name]) for name in ("ferry", "bridge", "茶"))

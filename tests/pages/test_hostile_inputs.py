@@ -18,9 +18,10 @@ import zstandard
 
 from archive_bytes import HTML, http, packed, record
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import read, read_records, warc
+from neardup.pages import warc
 from neardup.pages.http import inflate_bounded
 from neardup.pages.limits import CODINGS, FIELD_LENGTH
+from neardup.pages.readers import read, read_records
 from neardup.pages.streams import chunks
 from neardup.pages.urls import believable_canonical, canonicalise, host, site
 from neardup.pages.writers import writer_for
@@ -28,7 +29,7 @@ from neardup.text.charset import to_utf8
 
 PEAK = """
 import resource, sys
-from neardup.pages import read
+from neardup.pages.readers import read
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(batch.pages.num_rows + len(batch.skips) for batch in read([sys.argv[1]]))
 print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from neardup.model import RawPage, Skip, SkipReason
 from neardup.pages import Limits, jsonl
-from neardup.pages.columns import Columns
 from neardup.pages.jsonl import line_blocks, read_lines
+from neardup.pages.limits import Columns
 from neardup.pages.raw import raw_batch
 from neardup.pages.streams import Chunk, Chunks, Damage
 

@@ -14,8 +14,9 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages import Limits, batches, read_records
+from neardup.pages import Limits, batches
 from neardup.pages.raw import gather, raw_batch
+from neardup.pages.readers import read_records
 from neardup.schemas import RAW
 
 
@@ -238,7 +239,7 @@ def test_importing_and_reading_stay_light(tmp_path: Path) -> None:
     write(tmp_path, a_html="<p>x", b_jsonl='{"text": "x"}')
     heavy = "numba numpy pyarrow fastwarc fsspec zstandard brotli isal"
     code = (
-        "import sys; from neardup.pages import read_records; import neardup.pages.urls\n"
+        "import sys; from neardup.pages.readers import read_records; import neardup.pages.urls\n"
         f"assert len(list(read_records([{str(tmp_path)!r}]))) == 2\n"
         f"print([name for name in {heavy.split()!r} if name in sys.modules])"
     )

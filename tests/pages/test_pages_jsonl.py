@@ -12,8 +12,9 @@ import pytest
 import zstandard
 
 from neardup.model import RawPage, Skip
-from neardup.pages import Limits, read_records
+from neardup.pages import Limits
 from neardup.pages.jsonl import read_lines
+from neardup.pages.readers import read_records
 from neardup.pages.streams import chunks
 
 

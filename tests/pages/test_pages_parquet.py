@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.model import RawPage, Skip
-from neardup.pages import Limits, read_records
+from neardup.pages import Limits
 from neardup.pages.parquet import parquet_blocks, read_parquet
 from neardup.pages.raw import raw_batch
+from neardup.pages.readers import read_records
 from neardup.schemas import RAW
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from neardup.errors import InputError, MissingExtraError
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import read_records
+from neardup.pages.readers import read_records
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import zstandard
 
 from archive_bytes import HTML, arc, http, packed, record
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.pages import Limits, read_records
+from neardup.pages import Limits
+from neardup.pages.readers import read_records
 
 URLS = [f"http://site.example/{number}" for number in range(4)]
 FOUR = [record(url) for url in URLS]

@@ -17,7 +17,7 @@ import pytest
 from archive_bytes import HTML, arc, http, packed, record
 from neardup.errors import OutputError
 from neardup.model import RawPage, Source
-from neardup.pages import read_records
+from neardup.pages.readers import read_records
 from neardup.pages.writers import writer_for
 
 URL = "http://site.example/a"

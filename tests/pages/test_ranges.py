@@ -15,10 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from archive_bytes import http, packed, record
-from neardup.pages import Limits, read, read_range, split
+from neardup.pages import Limits
 from neardup.pages.inputs import find_files
 from neardup.pages.raw import RawBatch
-from neardup.pages.readers import STEP, count_records, cut_archive
+from neardup.pages.readers import (
+    STEP,
+    Range,
+    count_records,
+    cut_archive,
+    read,
+    read_range,
+    split_file,
+)
 
 R = range(100)
 REFERS = "WARC-Refers-To: <urn:x:http://a.example/5@2024-05-06T07:08:09Z>\r\n"
@@ -44,8 +52,16 @@ def records(batches: Iterable[RawBatch]) -> list[object]:
     return found
 
 
+def split(path: Path, target: int) -> list[Range]:
+    return [part for file in find_files([str(path)]) for part in split_file(file, target)]
+
+
+def read_part(part: Range) -> list[object]:
+    return records(block() for block in read_range(part, Limits()))
+
+
 def in_ranges(path: Path, target: int) -> list[object]:
-    return [each for part in split([str(path)], target) for each in records(read_range(part))]
+    return [each for part in split(path, target) for each in read_part(part)]
 
 
 @pytest.mark.parametrize("target", [1, 1000, 100_000, STEP - 1, STEP + 1, 10 * STEP])
@@ -55,14 +71,14 @@ def test_lines_in_ranges_of_any_size(tmp_path: Path, target: int) -> None:
     whole = records(read([str(path)]))
     # Skips stand after the pages of their batch; which batch that is depends on the ranges
     assert sorted(map(str, in_ranges(path, target))) == sorted(map(str, whole))
-    assert (len(split([str(path)], target)) > 1) == (target < path.stat().st_size)
+    assert (len(split(path, target)) > 1) == (target < path.stat().st_size)
 
 
 def test_row_groups_in_ranges(tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     table = pa.table({"id": map(str, range(100)), "text": [f"text {n}" for n in range(100)]})
     pq.write_table(table, path, row_group_size=10)
-    parts = split([str(path)], 300)
+    parts = split(path, 300)
     assert 1 < len(parts) <= 10
     assert in_ranges(path, 300) == records(read([str(path)]))
 
@@ -70,7 +86,7 @@ def test_row_groups_in_ranges(tmp_path: Path) -> None:
 def test_compressed_files_are_one_range(tmp_path: Path) -> None:
     path = tmp_path / "pages.jsonl.gz"
     path.write_bytes(gzip.compress(b"\n".join(LINES)))
-    assert len(split([str(path)], 1000)) == 1
+    assert len(split(path, 1000)) == 1
     assert in_ranges(path, 1000) == records(read([str(path)]))
 
 
@@ -100,7 +116,7 @@ def test_archives_in_ranges(tmp_path: Path, target: int) -> None:
         return
     firsts = accumulate((count or 0 for count in counts[:-1]), initial=0)
     parts = [replace(part, first=first) for part, first in zip(parts, firsts, strict=True)]
-    found = [each for part in parts for each in records(read_range(part))]
+    found = [each for part in parts for each in read_part(part)]
     # What a revisit repeats comes last; in a range it is not found.
     *whole, _ = records(read([str(path)]))
     *others, revisit = found
@@ -120,7 +136,7 @@ def test_archives_that_do_not_come_apart(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_a_range_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "good.jsonl").write_bytes(b'{"text": "good"}')
-    parts = split([str(tmp_path)], 1)
+    parts = split(tmp_path, 1)
     assert len(parts) == 2
-    [skip] = records(read_range(parts[0]))
+    [skip] = read_part(parts[0])
     assert "not a Parquet file" in str(skip)

@@ -31,7 +31,8 @@ from hypothesis import strategies as st
 
 from neardup.errors import NeardupError
 from neardup.model import RawPage, Skip, Source
-from neardup.pages import Limits, read, read_records
+from neardup.pages import Limits
+from neardup.pages.readers import read, read_records
 from neardup.pages.writers import writer_for
 
 FORMS = "html html.gz txt warc warc.gz warc.zst arc jsonl jsonl.gz jsonl.zst csv csv.gz parquet "

@@ -13,7 +13,7 @@ from neardup.cli.dedup import DEMO_PAGES
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.pages.raw import raw_batch
 from neardup.report import document
-from neardup.report.languages import CHINESE, WORDS, evidence_entries, reason, translator
+from neardup.report.templates import CHINESE, WORDS, evidence_entries, reason, translator
 from neardup.service import review
 from neardup.service.review.visits import language_of
 from neardup.text.parse import parse

@@ -17,8 +17,8 @@ from neardup.pages.fields import parse_time
 from neardup.pages.raw import raw_batch
 from neardup.text import metadata
 from neardup.text.charset import HEAD, bodies_to_utf8, to_utf8
+from neardup.text.metadata import canonical_urls, main_scripts
 from neardup.text.parse import parse
-from neardup.text.statements import canonical_urls, main_scripts
 
 some_bytes = st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode())
 bodies = some_bytes | st.sampled_from(

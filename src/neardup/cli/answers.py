@@ -27,7 +27,7 @@ import xxhash
 from rich.console import Console
 from rich.text import Text
 
-from neardup.cli.progress import ProgressLines, shown_progress
+from neardup.cli.messages import ProgressLines, shown_progress
 from neardup.errors import InterruptedRunError, UsageError
 from neardup.index import Answer, Index
 from neardup.index.writer import Writer
@@ -35,8 +35,9 @@ from neardup.kernels.jit import when_compiling
 from neardup.local.result import check_kept
 from neardup.local.run import Progress
 from neardup.model import RawPage, Relation, Skip
-from neardup.pages import Limits, read_records
+from neardup.pages import Limits
 from neardup.pages.jsonl import read_lines
+from neardup.pages.readers import read_records
 from neardup.pages.streams import chunks
 from neardup.pages.warc import IDENTICAL, NEAR, Reference, compose_revisit, payload_of, reference_to
 from neardup.pages.writers import PageWriter, WarcWriter, warc_record, writer_for

@@ -114,8 +114,8 @@ def dedup(
         find_files(inputs)
         prepare_run(settings["method"])
 
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.config import parse_size  # noqa: PLC0415
 
     run: Callable[..., Result]
@@ -241,8 +241,8 @@ def recluster(
     finds little more.
     """
     from neardup.api import recluster as run  # noqa: PLC0415
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = run(
@@ -269,8 +269,8 @@ def demo(
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     prepare_run("own-text")
     from neardup.api import dedup  # noqa: PLC0415
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = dedup(

@@ -38,7 +38,7 @@ def evaluate(
     process; a failed run is reported in the results. --papers prints the figures of the five
     papers beside ours, on as many generated pages as the papers used.
     """
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.evaluation.charts import charts_possible  # noqa: PLC0415
     from neardup.evaluation.floors import read_floors  # noqa: PLC0415
@@ -77,8 +77,8 @@ def evaluate(
 
 def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
     """Run the papers' experiments and print their figures beside ours."""
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_papers  # noqa: PLC0415 - keeps --help quick
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415
     from neardup.errors import UsageError  # noqa: PLC0415
     from neardup.evaluation.papers import reproduce  # noqa: PLC0415
 
@@ -153,7 +153,7 @@ def tune(
     Each value is tried with a full run; the choice is cross-validated over articles or pairs.
     Use the file with 'neardup dedup --config'.
     """
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.tuning import describe, write_config  # noqa: PLC0415
     from neardup.evaluation.tuning import tune as run  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def synth(
     Excerpts, merged pages, and pages that only look alike (forms, product pages, lists) are traps.
     truth.csv names the article of each page, and what was changed.
     """
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.synth import write_set  # noqa: PLC0415
 
     check_new_file(out / "truth.csv", force=force)

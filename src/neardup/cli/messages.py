@@ -1,16 +1,25 @@
-"""The options of every command about its messages: -q, -v and --log-file."""
+"""What a command says while it runs, on standard error: its options -q, -v and --log-file, and the
+progress of a run, a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import inspect
 import logging
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from neardup.cli.options import name_values, option
-from neardup.errors import UsageError
+from neardup.cli.options import TEXTS, name_values, option
+from neardup.errors import InterruptedRunError, UsageError
+from neardup.kernels.jit import when_compiling
+from neardup.local.run import Progress, Silent
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -62,3 +71,133 @@ def with_messages(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     del run.__wrapped__  # typer would read its signature
     return run
+
+
+LINE_EVERY = 5.0  # seconds between plain lines
+WORDS: dict[str, str] = TEXTS["stages"]
+COMPILING = "compiling kernels for this machine; this happens once"
+
+
+@contextmanager
+def shown_progress(
+    interrupted: str | Callable[[], str] = "no result was written",
+) -> Iterator[Progress]:
+    """Show progress while the block runs, unless -q was given.
+
+    Ctrl-C becomes an error that says `interrupted`, or what that gives then.
+    """
+    shown = _shown()
+    when_compiling(shown.compiling)
+    try:
+        yield shown
+    except KeyboardInterrupt:
+        outcome = interrupted if isinstance(interrupted, str) else interrupted()
+        raise InterruptedRunError(f"interrupted; {outcome}") from None
+    finally:
+        shown.close()
+
+
+def _shown() -> ProgressBar | ProgressLines | NoProgress:
+    if quiet:
+        return NoProgress()
+    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
+
+
+class NoProgress(Silent):
+    """Shows nothing, after -q."""
+
+    def compiling(self, _: str) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class ProgressLines:
+    """One line when a stage begins, and one every few seconds while it runs."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._count = 0
+        self._size = 0
+        self._started = self._printed = time.monotonic()
+        self._said_compiling = False
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self._name, self._count, self._size = name, 0, 0
+        self._started = self._printed = time.monotonic()
+        self._print(f"{WORDS[name]}{f' ({total:,})' if total else ''}")
+
+    def advance(self, count: int, size: int = 0) -> None:
+        self._count += count
+        self._size += size
+        if time.monotonic() - self._printed >= LINE_EVERY:
+            self._printed = time.monotonic()
+            rate = self._count / (self._printed - self._started)
+            self._print(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
+
+    def compiling(self, _: str) -> None:
+        if not self._said_compiling:
+            self._said_compiling = True
+            self._print(COMPILING)
+
+    def close(self) -> None:
+        """Nothing to close; `ProgressBar` has something."""
+
+    @staticmethod
+    def _print(message: str) -> None:
+        print(f"neardup: {message}", file=sys.stderr, flush=True)
+
+
+class ProgressBar:
+    """A bar with the rate in pages per second."""
+
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 - only on a terminal
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description:<24}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:>10,.0f}"),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+        )
+        self._task: TaskID | None = None
+        self._started = time.monotonic()
+        self._said_compiling = False
+        self._bar.start()
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self._finish()
+        self._started = time.monotonic()
+        self._task = self._bar.add_task(WORDS[name], total=total, rate="")
+
+    def advance(self, count: int, size: int = 0) -> None:
+        if self._task is not None:
+            self._bar.advance(self._task, count)
+            done = self._bar.tasks[self._task].completed
+            rate = done / max(time.monotonic() - self._started, 1e-3)
+            self._bar.update(self._task, rate=f"{rate:,.0f}/s")
+
+    def close(self) -> None:
+        self._finish()
+        self._bar.stop()
+
+    def _finish(self) -> None:
+        if self._task is not None:
+            done = self._bar.tasks[self._task].completed
+            self._bar.update(self._task, total=done or 1, completed=done or 1)
+
+    def compiling(self, _: str) -> None:
+        if not self._said_compiling:
+            self._said_compiling = True
+            self._bar.console.print(COMPILING, style="dim")

@@ -167,7 +167,7 @@ def limits_of(settings: Mapping[str, Any]) -> Limits:
     """The limits of readers: `max_page_size`, `base_url` and the names of columns."""
     from neardup.config import parse_size  # noqa: PLC0415 - keeps --help quick
     from neardup.pages import Limits  # noqa: PLC0415
-    from neardup.pages.columns import Columns  # noqa: PLC0415
+    from neardup.pages.limits import Columns  # noqa: PLC0415
 
     named = {what: settings.get(f"{what}_column") for what in COLUMNS}
     return Limits(

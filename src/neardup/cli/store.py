@@ -66,7 +66,7 @@ def recheck(
     names where most of their pages stay. Writers wait while it runs; readers
     do not.
     """
-    from neardup.cli.progress import shown_progress  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
 
     opened = _open(store, upgrade=True)
     with opened as index, shown_progress("the store is as it was before") as progress:

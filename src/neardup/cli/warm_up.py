@@ -246,7 +246,7 @@ def _run(method: str) -> None:
 def _sample() -> list[RawPage]:
     from neardup.cli.dedup import DEMO_PAGES  # noqa: PLC0415
     from neardup.model import RawPage  # noqa: PLC0415
-    from neardup.pages import read_records  # noqa: PLC0415
+    from neardup.pages.readers import read_records  # noqa: PLC0415
 
     records = read_records([str(DEMO_PAGES)])
     return list(islice((each for each in records if isinstance(each, RawPage)), SAMPLE))

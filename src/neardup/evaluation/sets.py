@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.pages import read
+from neardup.pages.readers import read
 from neardup.text.parse import parse
 
 LEFT_OUT = frozenset({"excerpt", "partial"})  # their relation is containment or overlap

@@ -36,7 +36,7 @@ from neardup.errors import OutputError
 HERE = Path(__file__).parent
 SHIPPED = HERE / "shipped"
 FORMAT = 2  # of the files: another number with every change of `kernels.compiler`
-AROUND = {HERE / f"{name}.py" for name in ("compiled", "compiler", "machine_code")}
+AROUND = {HERE / f"{name}.py" for name in ("compiled", "compiler")}
 
 
 @dataclass(frozen=True)

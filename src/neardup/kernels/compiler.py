@@ -1,6 +1,6 @@
 """Compiling kernels with numba, and keeping what it makes on disk.
 
-A file has two parts: what `kernels.machine_code` needs to call a kernel, and all that numba has of
+A file has two parts: what `kernels.jit` needs to call a kernel, and all that numba has of
 it, for kernels that call this one and are compiled later.
 """
 
@@ -27,8 +27,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
 from neardup.kernels.compiled import folder_name, kernel_files, writable
-from neardup.kernels.jit import LISTENERS
-from neardup.kernels.machine_code import Code
+from neardup.kernels.jit import LISTENERS, Code
 
 LOG = logging.getLogger("neardup")
 
@@ -90,7 +89,7 @@ class KernelCache(_Cache):
         for place in kernel_files(self._function, _names(sig), self._cells()):
             try:
                 with place.open("rb") as file:
-                    pickle.load(file)  # what `kernels.machine_code` needs
+                    pickle.load(file)  # what `kernels.jit` needs
                     stored = _Unpickler(file).load()
             except (OSError, EOFError, pickle.UnpicklingError):
                 continue

@@ -9,40 +9,26 @@ from __future__ import annotations
 from html.entities import html5
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.kernels.jit import borrowing_kernel as kernel
-from neardup.kernels.scan_bytes import PRIME, SEED, Bytes
+from neardup.kernels.scan_bytes import PRIME, SEED, Bytes, hash_table, look_up
 
 LONGEST_NAME = max(map(len, html5))
 LONGEST_OPEN_NAME = max(len(name) for name in html5 if not name.endswith(";"))
 REPLACEMENT = 0xFFFD
 LAST_CODE_POINT = 0x10FFFF
+FIRST = (1 << 32) - 1  # of two code points
 SLOTS = 8192  # a power of two, above three times the names there are
 
-
-def _name_hash(name: bytes) -> int:
-    value = int(SEED)
-    for byte in name:
-        value = (value ^ byte) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
-    return value
-
-
-def _build_table() -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Open addressing by hash; each name's one or two code points."""
-    keys, codes = np.zeros(SLOTS, np.uint64), np.zeros((SLOTS, 2), np.int32)
-    for name, text in html5.items():
-        key = _name_hash(name.encode())
-        slot = key & (SLOTS - 1)
-        while keys[slot]:
-            assert keys[slot] != key, f"{name} collides"
-            slot = (slot + 1) & (SLOTS - 1)
-        keys[slot] = key
-        codes[slot, : len(text)] = [ord(character) for character in text]
-    return keys, codes
-
-
-KEYS, CODES = _build_table()
+# The one or two code points of each name, in one number.
+KEYS, CODES = hash_table(
+    {
+        name: sum(ord(character) << 32 * place for place, character in enumerate(text))
+        for name, text in html5.items()
+    },
+    SLOTS,
+    case=0,
+)
 WINDOWS_1252 = np.array(
     [ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)) for byte in range(0x80, 0xA0)],
     np.int32,
@@ -62,7 +48,7 @@ def decode_reference(data: Bytes, i: int, end: int) -> tuple[int, int, int]:
 
 @kernel
 def _named(data: Bytes, i: int, end: int) -> tuple[int, int, int]:
-    best, best_end = -1, i + 1
+    best, best_end = 0, i + 1
     value = SEED
     j = i + 1
     stop = min(end, j + LONGEST_NAME)
@@ -72,25 +58,14 @@ def _named(data: Bytes, i: int, end: int) -> tuple[int, int, int]:
         j += 1
         closed = byte == 59  # ';'
         if closed or j - i - 1 <= LONGEST_OPEN_NAME:
-            slot = _slot(value)
-            if slot >= 0:
-                best, best_end = slot, j
+            codes = look_up(KEYS, CODES, value)
+            if codes:
+                best, best_end = codes, j
         if closed or not (48 <= byte <= 57 or 97 <= (byte | 0x20) <= 122):
             break
-    if best < 0:
+    if not best:
         return 38, 0, i + 1  # '&'
-    return CODES[best, 0], CODES[best, 1], best_end
-
-
-@kernel
-def _slot(key: np.uint64) -> int:
-    mask = np.uint64(SLOTS - 1)
-    slot = key & mask
-    while KEYS[slot] != 0:
-        if KEYS[slot] == key:
-            return np.int64(slot)  # type: ignore[return-value]
-        slot = (slot + np.uint64(1)) & mask
-    return -1
+    return best & FIRST, best >> 32, best_end
 
 
 @kernel

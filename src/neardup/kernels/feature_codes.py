@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.characters import MARK, SINGLE, SPACE, WORD, role_of
-from neardup.kernels.data import character_classes
+from neardup.kernels.characters import MARK, SINGLE, SPACE, WORD, character_classes, role_of
 from neardup.kernels.jit import Bytes, kernel
 from neardup.kernels.shingles import count_common
 from neardup.kernels.utf8 import code_point_at

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.data import table
+from neardup.kernels.characters import table
 from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.utf8 import code_point_at, write_code_point
 

@@ -4,7 +4,7 @@
 folded text: each character becomes what the folding table says and goes straight into the hash of
 its token. A document is read in one of four ways, the fastest that fits:
 
-1. nothing but ASCII: the words of many documents at once (`ascii_words`);
+1. nothing but ASCII: the words of many documents at once (`tokens.hash_words`);
 2. ASCII words, and characters of three bytes that are a token or none whatever stands beside them
    (most of Chinese): `_hash_simple`, which looks each character up in a table of hashes;
 3. anything else up to the end of its run: `_hash_run`, character by character;
@@ -22,9 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.ascii_words import count_words, hash_word, hash_words, room_for_words
-from neardup.kernels.characters import MARK, SINGLE, WORD, role_of
-from neardup.kernels.data import character_classes
+from neardup.kernels.characters import MARK, SINGLE, WORD, character_classes, role_of
 from neardup.kernels.fold import JOINING, UNCHANGED, FoldingTable, fold, folding_table
 from neardup.kernels.jit import Bytes, inlined_kernel, kernel
 from neardup.kernels.text_bits import (
@@ -38,7 +36,15 @@ from neardup.kernels.text_bits import (
     next_set,
     text_bits,
 )
-from neardup.kernels.tokens import mixed, taken_in, token_hashes
+from neardup.kernels.tokens import (
+    count_words,
+    hash_word,
+    hash_words,
+    mixed,
+    room_for_words,
+    taken_in,
+    token_hashes,
+)
 
 Hashes = NDArray[np.uint64]
 Offsets = NDArray[np.int64]

@@ -1,24 +1,37 @@
 """How every kernel is compiled: native, cached on disk, without the interpreter lock.
 
 Compiled kernels are called without numba, whose import takes longer than a small run: a `Kernel`
-finds its machine code by the types of its arguments (`kernels.machine_code`). Numba is imported
-when there is none yet (`kernels.compiler`).
+finds its machine code by the types of its arguments. Numba is imported when there is none yet
+(`kernels.compiler`).
+
+What numba has compiled is an object file with a function that takes Python's objects. LLVM loads
+it, as numba would do. The functions that it calls are in numba's own extension modules, which can
+be loaded one by one: importing numba as a whole takes half a second, ten times as long as all of
+this.
 
 `Bytes` and `Numbers` are the arrays that nearly all kernels take: text, and offsets or row numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, update_wrapper
+import builtins
+import ctypes
+import pickle
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property, update_wrapper
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
+import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.machine_code import load_code, type_names
+from neardup.kernels.compiled import kernel_files, numba_folder
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -165,3 +178,163 @@ def of_numba(module: str, name: str) -> Any:
 def when_compiling(notify: Callable[[str], None]) -> None:
     """Call `notify` with a kernel's name each time one is compiled (not when cached)."""
     LISTENERS.append(notify)
+
+
+# Calling compiled code without the compiler.
+SCALARS = {float: "float64", bool: "bool", type(None): "none"}
+
+
+class Code(NamedTuple):
+    """A compiled kernel."""
+
+    module: str
+    name: str
+    entry: str  # the symbol of the function that takes Python's objects
+    environment: str  # the symbol of the pointer to its constants
+    constants: list[tuple[str, list[object]]]  # of this environment and of those it refers to
+    needs: list[str]  # the symbols that it does not define itself
+    machine_code: bytes
+
+
+def load_code(function: Callable[..., object], names: str) -> Any:
+    """The compiled function for arguments of these types, or None if there is none on disk."""
+    for place in kernel_files(function, names):
+        try:
+            with place.open("rb") as file:
+                code = pickle.load(file)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            continue
+        if code is not None and (engine := _engine()) is not None and engine.fits(code):
+            return engine.load(code)
+    return None
+
+
+def type_names(values: Iterable[Any]) -> str:
+    """Numba's names for the types of values, arrays taken as writable. Nothing if there is a type
+    among them that is not known here."""
+    names = [_type_name(each) for each in values]
+    return ", ".join(names) if all(names) else ""
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return _array_name(value)
+    if kind is int:
+        return "int64" if -(1 << 63) <= value < 1 << 63 else ""
+    if kind in SCALARS:
+        return SCALARS[kind]
+    if isinstance(value, np.bool_ | np.number):
+        return str(value.dtype)
+    if isinstance(value, tuple) and (names := type_names(value)):
+        first = _type_name(value[0])
+        same = names == ", ".join([first] * len(value))
+        name = kind.__name__ if kind is not tuple else "UniTuple" if same else "Tuple"
+        return f"{name}({f'{first} x {len(value)}' if same else names})"
+    return ""
+
+
+def _array_name(array: np.ndarray[Any, Any]) -> str:
+    if not array.dtype.isnative or array.dtype.kind not in "biuf" or not array.flags.aligned:
+        return ""
+    flags = array.flags
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    return f"array({array.dtype}, {array.ndim}d, {layout})"
+
+
+class _Engine:
+    """LLVM's engine with the machine code of kernels, and what that calls."""
+
+    def __init__(self) -> None:
+        self._functions = _extension("_dynfunc")
+        helpers = _extension("_helperlib")
+        runtime = _extension("core", "runtime", "_nrt_python")
+        runtime.memsys_use_cpython_allocator()
+        self._symbols = {
+            "_Py_NoneStruct": id(None),
+            **{f"numba_{name}": at for name, at in helpers.c_helpers.items()},
+            **{f"numba_{name}": at for name, at in self._functions.c_helpers.items()},
+            **{
+                name if name.startswith("_") else f"NRT_{name}": at
+                for name, at in runtime.c_helpers.items()
+            },
+            **{
+                f"PyExc_{each.__name__}": id(each)
+                for each in vars(builtins).values()
+                if isinstance(each, type) and issubclass(each, BaseException)
+            },
+            "numba_unpickle": ctypes.cast(_unpickle, ctypes.c_void_p).value,
+        }
+        for name, at in self._symbols.items():
+            llvm.add_symbol(name, at)
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._kept: list[object] = []  # machine code has their addresses
+
+    def fits(self, code: Code) -> bool:
+        """Whether all that the code needs is here: LLVM ends the process if it is not."""
+        return all(name in self._symbols or llvm.address_of_symbol(name) for name in code.needs)
+
+    def load(self, code: Code) -> Any:
+        """The compiled function."""
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.machine_code))
+        self._engine.finalize_object()
+        environments = {}
+        for symbol, constants in code.constants:
+            made = environments[symbol] = self._functions.Environment({"__name__": code.module})
+            made.consts.extend(constants)
+            place = self._engine.get_global_value_address(symbol)
+            ctypes.c_void_p.from_address(place).value = id(made)
+        self._kept.append(environments)
+        entry = self._engine.get_function_address(code.entry)
+        own = environments[code.environment]
+        return self._functions.make_function(np, code.name, "", entry, own, ())
+
+
+@cache
+def _engine() -> _Engine | None:
+    """The engine, or None with a numba that has other parts than those known here."""
+    try:
+        return _Engine()
+    except (ImportError, AttributeError):
+        return None
+
+
+def _extension(*path: str) -> Any:
+    """An extension module of numba's, without the rest of it.
+
+    It has the name that numba gives it, so that numba shares it, and is not left in `sys.modules`,
+    where it would be without its package.
+    """
+    name = ".".join(["numba", *path])
+    if name in sys.modules:
+        return sys.modules[name]
+    files = (Path(numba_folder(), *path[:-1], path[-1] + end) for end in EXTENSION_SUFFIXES)
+    file = next((each for each in files if each.exists()), None)
+    if file is None:
+        raise ImportError(f"no {name}")
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(name, None)
+    return module
+
+
+_objects: dict[int, object] = {}  # by the address of their pickles, which are part of the code
+
+
+def _unpickled(pickled: int, size: int, _: int) -> object:
+    """An object that compiled code refers to: a class of what it returns or raises. Numba's own
+    function for this imports numba."""
+    if pickled not in _objects:
+        _objects[pickled] = pickle.loads(ctypes.string_at(pickled, size))
+    return _objects[pickled]
+
+
+_unpickle = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
+    _unpickled
+)

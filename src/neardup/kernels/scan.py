@@ -77,11 +77,12 @@ from neardup.kernels.scan_text import (
 )
 from neardup.kernels.scan_tree import (
     FLAGS,
+    FRAME_SIZE,
+    MAX_DEPTH,
     Frames,
     close_element,
     close_implied,
     leave_foreign,
-    new_frames,
     pop_to,
     push,
 )
@@ -113,8 +114,9 @@ class Scanner:
         room = size + size // 5 + pages + 1
         self.text = np.empty(room, np.uint8)
         self.marks = np.empty(room // 2 + 1, np.uint32)
-        self.frames = new_frames()
-        self.pieces = scan_assembly.new_pieces()
+        # Open elements and pieces of a page are numbered from 1.
+        self.frames = np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
+        self.pieces = np.empty((scan_assembly.MAX_PIECES + 1, scan_assembly.PIECE_SIZE), np.int64)
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.ends = np.zeros((pages + 1, 2), np.int64)
         self.counts = np.zeros((pages, 3), np.int64)

@@ -93,11 +93,6 @@ DOLLAR, COLON, COMMA, OPENING, CLOSING, AMPERSAND, SLASH = 36, 58, 44, 40, 41, 3
 _R, _C, _S, _B, _P = (ord(letter) for letter in "RCSBP")
 
 
-def new_pieces() -> Pieces:
-    """Room for the pieces of a page, from row 1 on."""
-    return np.empty((MAX_PIECES + 1, PIECE_SIZE), np.int64)
-
-
 @kernel
 def note_start(
     data: Bytes,

@@ -84,19 +84,22 @@ def name_hash(data: Bytes, i: int, end: int) -> np.uint64:
     return value
 
 
-def hash_of(name: str) -> int:
-    """`name_hash` of a name, for the tables that are built at import."""
+def hash_of(name: str, case: int = int(CASE)) -> int:
+    """`name_hash` of a name, for the tables that are built at import; with regard to case if `case`
+    is 0."""
     value = int(SEED)
     for byte in name.encode():
-        value = (value ^ (byte | int(CASE))) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
+        value = (value ^ (byte | case)) * int(PRIME) & 0xFFFFFFFFFFFFFFFF
     return value
 
 
-def hash_table(values: dict[str, int], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def hash_table(
+    values: dict[str, int], slots: int, case: int = int(CASE)
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """An open-addressing table (keys, values) for `look_up`; `slots` is a power of two."""
     keys, stored = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
     for name, value in values.items():
-        key = hash_of(name)
+        key = hash_of(name, case)
         slot = key & (slots - 1)
         while keys[slot]:
             assert keys[slot] != key, f"{name} collides"

@@ -95,17 +95,14 @@ MAY_STATE[[t.META, t.LINK, t.TIME, t.HTML, t.BASE]] = True
 _KEYS, _VALUES = hash_table({name: kind + 1 for name, kind in _META_NAMES.items()}, 256)
 
 
-def _hash(name: str) -> np.uint64:
-    return np.uint64(hash_of(name))
-
-
-_NAME, _PROPERTY, _ITEMPROP, _HTTP_EQUIV = map(
-    _hash, ("name", "property", "itemprop", "http-equiv")
+_NAME, _PROPERTY, _ITEMPROP, _HTTP_EQUIV, _CONTENT, _HREF, _REL, _LANG, _XML_LANG = (
+    np.uint64(hash_of(name))
+    for name in "name property itemprop http-equiv content href rel lang xml:lang".split()
 )
-_CONTENT, _HREF, _REL, _LANG, _XML_LANG = map(_hash, ("content", "href", "rel", "lang", "xml:lang"))
-_DATETIME, _TYPE, _CANONICAL_WORD = map(_hash, ("datetime", "type", "canonical"))
-_LD_JSON, _DATE_PUBLISHED = map(_hash, ("application/ld+json", "datepublished"))
-_ARTICLE_BODY = _hash("articlebody")
+_DATETIME, _TYPE, _CANONICAL_WORD, _LD_JSON, _DATE_PUBLISHED, _ARTICLE_BODY = (
+    np.uint64(hash_of(name))
+    for name in "datetime type canonical application/ld+json datepublished articlebody".split()
+)
 QUOTE, COLON, BACKSLASH = 34, 58, 92
 
 

@@ -49,11 +49,6 @@ FRAME_SIZE = 7
 Frames = NDArray[np.int32]
 
 
-def new_frames() -> Frames:
-    """Room for the open elements of a page, from row 1 on."""
-    return np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
-
-
 @inlined_kernel
 def push(
     frames: Frames, state: State, text: Bytes, marks: Marks, tag: int, flags: int, context: int

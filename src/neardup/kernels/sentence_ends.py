@@ -20,10 +20,10 @@ from neardup.kernels.characters import (
     SCRIPT_BITS,
     SINGLE,
     SPACE,
+    character_classes,
     class_of,
     role_of,
 )
-from neardup.kernels.data import character_classes
 from neardup.kernels.jit import Bytes, Numbers, kernel
 from neardup.kernels.sentences import CLOSING, STRONG, WEAK, is_among, sentence_spans
 from neardup.kernels.utf8 import code_point_at

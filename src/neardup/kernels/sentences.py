@@ -29,10 +29,10 @@ from neardup.kernels.characters import (
     SINGLE,
     SPACE,
     WORD,
+    character_classes,
     class_of,
     is_digit,
 )
-from neardup.kernels.data import character_classes
 from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.text_bits import (
     BLOCK,

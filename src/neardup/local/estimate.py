@@ -22,9 +22,10 @@ from neardup.local.features import survey_batch
 from neardup.local.run import DEFAULT_MEMORY, default_workers
 from neardup.local.work import PLAIN_SHARE
 from neardup.methods.base import Method
-from neardup.pages import Limits, read
+from neardup.pages import Limits
 from neardup.pages.inputs import find_files
 from neardup.pages.raw import MAX_BYTES
+from neardup.pages.readers import read
 from neardup.text.parse import parse
 
 SAMPLE_PAGES = 64

@@ -22,16 +22,15 @@ from numpy.typing import NDArray
 from neardup.errors import UsageError
 from neardup.local.corpus import CARRIED, Corpus, with_derived
 from neardup.local.features import judge_in_steps
+from neardup.local.outcome import REJECTED
 from neardup.local.pipeline import Judged, Outcome, judge, settle
 from neardup.local.run import Silent, Stages, default_workers, ordered_map
 from neardup.local.work import Run
 from neardup.methods.base import Method
 from neardup.model import Relation, Verdict
 from neardup.pages.tables import sliceable, text_column, time_column, to_column
-from neardup.rules.summary import REJECTED
 from neardup.schemas import RAW
-from neardup.text.parse import parse
-from neardup.text.plain import parse_texts
+from neardup.text.parse import parse, parse_texts
 
 Numbers = NDArray[np.int64]
 

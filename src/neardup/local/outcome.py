@@ -1,9 +1,14 @@
-"""Writes an outcome: the tables of a result, the data for later runs, and the summary."""
+"""Writes an outcome: the tables of a result, the data for later runs, and the summary.
+
+What differs from run to run over the same input (seconds, memory, workers) is in the summary under
+the key "run"; the rest is the same bytes for the same input, on any engine.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import platform
 import re
 import resource
 import sys
@@ -18,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.arrays import Mask, Numbers
 from neardup.local import result
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.prior import survey_files, write_pages, write_survey
@@ -28,7 +34,6 @@ from neardup.methods.registry import reference
 from neardup.model import Relation, Skip
 from neardup.pages import Limits
 from neardup.pages.urls import host
-from neardup.rules.summary import REJECTED, build_summary, count_pages
 from neardup.schemas import FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 65_536
@@ -221,3 +226,60 @@ def describe_run(
 def _stamp(path: Path) -> list[object]:
     status = path.stat()
     return [str(path), status.st_size, status.st_mtime_ns]
+
+
+LIBRARIES = ["neardup", "numpy", "numba", "pyarrow", "resiliparse"]
+REJECTED = [str(Relation.DIFFERENT), str(Relation.UNDECIDED)]  # the verdicts on rejected pairs
+
+
+def build_summary(
+    inputs: Sequence[str],
+    settings: Mapping[str, object],
+    page_counts: Mapping[str, int],
+    relations: Mapping[str, int],
+    skips: Mapping[str, int],
+    sizes: Mapping[str, int] | None,
+    run: Mapping[str, Any],
+    libraries: Sequence[str] = LIBRARIES,
+) -> dict[str, Any]:
+    """The summary as plain data. `relations` counts the judged pairs by verdict, `skips` the
+    records that became no page by reason; `sizes` are the bytes that each stage went through."""
+    return {
+        "inputs": sorted(set(inputs)),
+        **settings,
+        "format": FORMAT,
+        "counts": {
+            **page_counts,
+            "pairs": sum(count for name, count in relations.items() if name not in REJECTED),
+            "rejected": sum(count for name, count in relations.items() if name in REJECTED),
+        },
+        "skipped_by_reason": dict(sorted(skips.items())),
+        "pairs_by_relation": dict(sorted(relations.items())),
+        **({} if sizes is None else {"bytes": dict(sizes)}),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in libraries},
+        },
+        "run": dict(run),
+    }
+
+
+def count_pages(
+    labels: Numbers, is_kept: Mask, sizes: Numbers, undecided: int, skipped: int
+) -> dict[str, int]:
+    """Records, pages, clusters and what dropping the duplicates would save."""
+    members = np.bincount(labels)
+    kept = int(is_kept.sum())
+    return {
+        "records": labels.size + skipped,
+        "pages": labels.size,
+        "skipped": skipped,
+        "clusters": int((members > 0).sum()),
+        "clusters_with_duplicates": int((members > 1).sum()),
+        "largest_cluster": int(members.max(initial=0)),
+        "kept": kept,
+        "duplicates": labels.size - kept,
+        "bytes": int(sizes.sum()),
+        "duplicate_bytes": int(sizes[~is_kept].sum()),
+        "undecided": undecided,
+    }

@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Floats, Mask, Numbers, booleans
-from neardup.local.candidates import find_candidates
 from neardup.local.corpus import Corpus
 from neardup.local.features import (
     PAIRS_AT_ONCE,
@@ -28,6 +27,7 @@ from neardup.local.features import (
     Features,
     PairBlock,
     describe,
+    find_candidates,
     pair_blocks,
     survey,
 )

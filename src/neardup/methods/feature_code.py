@@ -49,9 +49,8 @@ from neardup.methods.base import (
     verdict_batch,
 )
 from neardup.model import Relation
-from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch
-from neardup.text.views import View
+from neardup.text.views import View, page_lines
 
 EQUAL = frozenset({Relation.SAME, Relation.NEAR, Relation.CONTAINS, Relation.CONTAINED})  # 相等
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.columns import no_content
 from neardup.pages.fields import TableRow, page_from_fields
 from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
+from neardup.pages.limits import no_content
 from neardup.pages.streams import Chunks, Damage
 
 SEPARATORS = ",;\t|"

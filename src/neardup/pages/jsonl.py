@@ -14,11 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.columns import nested_names, no_content
 from neardup.pages.fields import JsonLine, page_from_fields
 from neardup.pages.formats import RecordReader
 from neardup.pages.inputs import File
-from neardup.pages.limits import Limits
+from neardup.pages.limits import Limits, nested_names, no_content
 from neardup.pages.streams import Chunks, Damage
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """One stream of records out of many files, each read by the reader of its format.
 
-`Reading.read` gives one record after another, `Reading.sources` the same records in blocks, for
-several threads: each source is read by one thread at a time, and blocks are parsed by any.
+`read_records` gives one record after another, for people and for writing pages back; `read` Arrow
+batches of them. `Reading.sources` gives the same records in blocks, for several threads: each
+source is read by one thread at a time, and blocks are parsed by any.
 
 Large files can also be read in ranges (`split_file`, `read_range`), by other processes: plain JSON
 lines by bytes, Parquet by row groups. Archives can be cut between gzip members (`cut_archive`),
@@ -11,7 +12,7 @@ after which their records have to be counted (`count_records`). Other files are 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,7 @@ from itertools import chain, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.formats import (
     FORMATS,
@@ -28,7 +30,7 @@ from neardup.pages.formats import (
     format_of_content,
     known_endings,
 )
-from neardup.pages.inputs import IGNORED, File, place_of, resumes
+from neardup.pages.inputs import IGNORED, File, find_files, place_of, resumes
 from neardup.pages.limits import Limits
 from neardup.pages.streams import (
     CHUNK,
@@ -42,11 +44,49 @@ from neardup.pages.streams import (
 )
 
 if TYPE_CHECKING:
-    from neardup.pages.raw import Block
+    from neardup.pages.raw import Block, RawBatch
 
 STEP = 1 << 19  # bytes of plain JSON lines read at once
 # Small files are read together, as one source of at most so many files and bytes.
 SMALL_BYTES, FILES_TOGETHER, BYTES_TOGETHER = 1_000_000, 1024, 32_000_000
+
+
+def read(
+    inputs: Sequence[str], limits: Limits | None = None, *, max_pages: int | None = None
+) -> Iterator[RawBatch]:
+    """The pages of `inputs` as Arrow batches, bounded in bytes and rows; see `read_records`."""
+    from neardup.pages.raw import readable, sliced  # noqa: PLC0415 - pyarrow is heavy
+
+    reading = Reading(limits or Limits(), keep_original=False)
+    sources = reading.sources(find_files(inputs))
+    batches = (block() for source in sources for block in source)
+    last = (block() for block in reading.last_source())
+    return sliced(readable(chain(batches, last)), max_pages)
+
+
+def read_records(
+    inputs: Sequence[str], limits: Limits | None = None, *, keep_original: bool = False
+) -> Iterator[RawPage | Skip]:
+    """The records of files, folders and globs, local or remote; `-` reads JSON lines from stdin.
+
+    The same inputs give the same records in the same order, however the inputs are ordered. An
+    input that matches nothing raises `InputError` at once; if the only file cannot be read, the
+    first step of the iterator does.
+    """
+    files = find_files(inputs)
+    reading = Reading(limits or Limits(), keep_original=keep_original)
+    return _readable(reading.read(files))
+
+
+def _readable(items: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:
+    """The items; an error if the only one is a file that cannot be read."""
+    first, second = next(items, None), next(items, None)
+    if second is None and isinstance(first, Skip) and first.reason is SkipReason.UNREADABLE:
+        raise InputError(f"{first.source.path}: {first.detail}")
+    for item in (first, second):
+        if item is not None:
+            yield item
+    yield from items
 
 
 @dataclass(frozen=True, slots=True)

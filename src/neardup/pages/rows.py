@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.model import RawPage, Skip, SkipReason, Source
-from neardup.pages.columns import no_content
 from neardup.pages.fields import TableRow, page_from_fields, parse_time
-from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits
+from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits, no_content
 from neardup.pages.raw import MAX_BYTES, Block, RawBatch, identities, raw_batch, with_records
 from neardup.schemas import RAW
 

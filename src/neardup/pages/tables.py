@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import UsageError
-from neardup.pages.columns import Columns, no_content
+from neardup.pages.limits import Columns, no_content
 
 Mask = NDArray[np.bool_]
 

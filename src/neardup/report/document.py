@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import Numbers as Rows
+from neardup.local.outcome import count_pages
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
 from neardup.report.actions import shared_words
@@ -32,11 +33,19 @@ from neardup.report.findings import (
     similarity_counts,
     spread_over_hosts,
 )
-from neardup.report.languages import CHINESE, Language, Translate, counted, translator
 from neardup.report.listing import CANONICAL, RELATIONS, Listing, list_clusters, show_pairs
 from neardup.report.side_by_side import LONGEST_TEXT
-from neardup.report.templates import ASSETS, STYLES, environment, number
-from neardup.rules.summary import count_pages
+from neardup.report.templates import (
+    ASSETS,
+    CHINESE,
+    STYLES,
+    Language,
+    Translate,
+    counted,
+    environment,
+    number,
+    translator,
+)
 
 FILE = "report.html"
 SCRIPTS = [

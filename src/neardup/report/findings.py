@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
+from neardup.local.outcome import REJECTED
 from neardup.local.pipeline import Judged, Outcome
 from neardup.pages.urls import host
-from neardup.rules.summary import REJECTED
 
 BINS = 20  # of the similarity, each 0.05 wide
 HOSTS_SHOWN = 100

@@ -23,13 +23,15 @@ from neardup.local.pipeline import Judged, Outcome
 from neardup.model import Relation
 from neardup.report.actions import Canonical, canonical_state
 from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
-from neardup.report.languages import Language, evidence_entries, translator
 from neardup.report.side_by_side import Kind, Marked, MarkedRow, PageText, Part, mark_texts
 from neardup.report.templates import (
     LONGEST_NAME,
     LONGEST_TITLE,
+    Language,
+    evidence_entries,
     script_safe_json,
     shortened,
+    translator,
     visible,
 )
 

@@ -10,11 +10,10 @@ from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as f
 
 from neardup.local import result
-from neardup.local.outcome import SHELL_HOSTS
+from neardup.local.outcome import LIBRARIES, REJECTED, SHELL_HOSTS, build_summary
 from neardup.methods.base import Method
 from neardup.model import Relation, SkipReason
 from neardup.pages.urls import host
-from neardup.rules.summary import LIBRARIES, REJECTED, build_summary
 from neardup.spark.candidates import features_of
 from neardup.spark.columns import map_batches, renamed
 from neardup.spark.session import Work

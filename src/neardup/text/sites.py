@@ -35,7 +35,7 @@ from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.kernels.tokens import token_hashes
 from neardup.model import BlockKind, Region
 from neardup.schemas import COUNTS, KEYS
-from neardup.text.main_text import Lines, main_lines
+from neardup.text.views import Lines, main_lines
 
 Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -84,6 +84,13 @@ class Survey:
             return np.ones(keys.size, np.int64)
         place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
         return np.where(self.keys[place] == keys, self.counts[place], 1)
+
+    def own_lines(self, chosen: Lines, pages: pa.RecordBatch) -> Lines:
+        """Those of some lines that `BlockCounts` says are their page's own."""
+        block, with_title = _block_keys(chosen, pages)
+        own = self.count(block) - self.count(with_title) < OTHER_PAGES
+        hostless = booleans(pc.equal(pages["host"], ""))
+        return chosen.only(own | hostless[chosen.page])
 
 
 def add_counts(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
@@ -418,14 +425,6 @@ class BlockCounts:
         """The host of each page that has one."""
         rows = np.flatnonzero(booleans(pc.not_equal(pages["host"], "")))
         return pa.record_batch([rows, _text_keys(pages["host"].take(pa.array(rows)))], schema=KEYS)
-
-
-def own_lines(chosen: Lines, pages: pa.RecordBatch, survey: Survey) -> Lines:
-    """Those of some lines that are their page's own, and not repeated under other titles."""
-    block, with_title = _block_keys(chosen, pages)
-    own = survey.count(block) - survey.count(with_title) < OTHER_PAGES
-    hostless = booleans(pc.equal(pages["host"], ""))
-    return chosen.only(own | hostless[chosen.page])
 
 
 def _block_keys(chosen: Lines, pages: pa.RecordBatch) -> tuple[Keys, Keys]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from neardup.kernels.data import character_classes
+from neardup.kernels.characters import character_classes
 
 SPACE, WORD, SINGLE, MARK = "s", "w", "c", "m"
 ROLES = "." + SPACE + WORD + SINGLE + MARK

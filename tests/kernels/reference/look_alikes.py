@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from neardup.kernels.look_alikes import CYRILLIC_PAIRS, GREEK_PAIRS
+from neardup.kernels.characters import CYRILLIC_PAIRS, GREEK_PAIRS
 
 PAIRS = {
     script: dict(zip(pairs[::2], pairs[1::2], strict=True))

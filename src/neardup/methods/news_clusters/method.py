@@ -38,9 +38,8 @@ from neardup.methods.news_clusters.extractor import bare, extract, longest_sente
 from neardup.methods.news_clusters.stores import Clock, NewsClustersOptions, NewsPage
 from neardup.model import Relation
 from neardup.text.keywords import keyword_languages, keywords
-from neardup.text.main_text import page_lines
 from neardup.text.tokens import fold_batch, tokens_batch
-from neardup.text.views import View
+from neardup.text.views import View, page_lines
 
 BATCH = 16_384  # most pages held as Python objects at a time
 NO_WORDS = pa.scalar([], pa.list_(pa.string()))

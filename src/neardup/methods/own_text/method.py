@@ -51,11 +51,11 @@ from neardup.methods.base import (
     SharedKeys,
     SurveyResults,
 )
-from neardup.methods.own_text.options import OwnTextOptions
 from neardup.methods.own_text.verdict import (
     FEW,
     RELATIONS,
     Measured,
+    OwnTextOptions,
     evidence_of,
     measure,
     relations,

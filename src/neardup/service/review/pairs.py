@@ -19,9 +19,8 @@ from neardup.index.contents import reasons, word_on
 from neardup.model import RawPage, Source, Verdict
 from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
-from neardup.report.languages import evidence_entries
 from neardup.report.side_by_side import Marked, mark_texts
-from neardup.report.templates import shortened, visible
+from neardup.report.templates import evidence_entries, shortened, visible
 from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
 from neardup.service.api.comparison import ALL, Comparison, Side, compare, stored_texts
 from neardup.service.problems import Problem, not_found

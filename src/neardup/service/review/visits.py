@@ -1,6 +1,6 @@
 """A visit to a review page: its language, access rights and form token, and how it is rendered.
 
-The pages are in English and Chinese (`report.languages`). The templates escape every value and make
+The pages are in English and Chinese (`report.templates`). The templates escape every value and make
 hidden characters of pages visible. Style and script are one file each, named by a hash of their
 content, so that browsers may cache them forever.
 """
@@ -22,8 +22,17 @@ from markupsafe import Markup, escape
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from neardup.report.languages import NAMES, WORDS, Language, reason, translator
-from neardup.report.templates import ASSETS, STYLES, environment, visible
+from neardup.report.templates import (
+    ASSETS,
+    NAMES,
+    STYLES,
+    WORDS,
+    Language,
+    environment,
+    reason,
+    translator,
+    visible,
+)
 from neardup.service.problems import Problem, not_found
 from neardup.service.service import Service, service_of
 from neardup.service.tokens import SESSION, SESSION_SECONDS, Access

@@ -9,9 +9,8 @@ import pytest
 
 from neardup.methods.news_clusters.extractor import story_title
 from neardup.model import Block, BlockKind, Region
-from neardup.text.main_text import page_lines
 from neardup.text.sites import BlockCounts, Survey, add_counts
-from neardup.text.views import View, view_pages
+from neardup.text.views import View, page_lines, view_pages
 
 LONG = "The committee met for three hours and left without a single decision"
 

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 import neardup
-from neardup.kernels import machine_code
+from neardup.kernels import jit
 from neardup.kernels.compiler import _writable
-from neardup.kernels.jit import kernel
-from neardup.kernels.machine_code import type_names
+from neardup.kernels.jit import kernel, type_names
 from neardup.kernels.shingles import mix_all
 
 BYTES = np.zeros(3, np.uint8)
@@ -94,9 +93,9 @@ def test_each_type_has_code_of_its_own() -> None:
 
 def test_code_that_needs_what_is_not_there_is_left_to_numba() -> None:
     divided(np.arange(4), 2)
-    engine = machine_code._engine()
+    engine = jit._engine()
     assert engine is not None
-    code = machine_code.Code("", "", "", "", [], ["memcpy", "numba_unpickle", "Py_IncRef"], b"")
+    code = jit.Code("", "", "", "", [], ["memcpy", "numba_unpickle", "Py_IncRef"], b"")
     assert engine.fits(code)
     assert not engine.fits(code._replace(needs=["numba_of_tomorrow"]))
 
@@ -104,7 +103,7 @@ def test_code_that_needs_what_is_not_there_is_left_to_numba() -> None:
 def test_without_the_parts_of_numba_kernels_are_called_through_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine_code, "_engine", lambda: None)
+    monkeypatch.setattr(jit, "_engine", lambda: None)
     assert second(divided)(np.arange(4), 2)[1] == 4
 
 
