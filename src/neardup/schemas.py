@@ -6,6 +6,8 @@ import pyarrow as pa
 
 FORMAT = 6  # of what is remembered of a page; goes up when features or hashes change
 
+TIME = pa.timestamp("us", tz="UTC")
+
 # pages/ -> text/. One row per page, as its reader found it; `model.RawPage` describes the fields.
 RAW = pa.schema(
     [
@@ -13,7 +15,7 @@ RAW = pa.schema(
         pa.field("again", pa.string(), nullable=False),
         pa.field("url", pa.string(), nullable=False),
         pa.field("title", pa.string(), nullable=False),
-        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("time", TIME),
         pa.field("body", pa.large_binary(), nullable=False),
         pa.field("is_html", pa.bool_(), nullable=False),
         pa.field("charset", pa.string(), nullable=False),
@@ -31,7 +33,7 @@ PAGES = pa.schema(
         pa.field("canonical_url", pa.string(), nullable=False),
         pa.field("host", pa.string(), nullable=False),
         pa.field("title", pa.string(), nullable=False),
-        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("time", TIME),
         pa.field("language", pa.string(), nullable=False),
         pa.field("script", pa.string(), nullable=False),
         pa.field("charset", pa.string(), nullable=False),

@@ -57,7 +57,7 @@ def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*command, "--workers", "2"], text=True, stderr=subprocess.PIPE, start_new_session=True
     ) as running:
-        while running.poll() is None and not (out / ".pages.jsonl.zst.tmp").exists():
+        while running.poll() is None and not [*out.glob(".pages.jsonl.zst.*.tmp")]:
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
         try:

@@ -304,7 +304,7 @@ def test_plain_texts_have_their_title_beside_them(form: str, tmp_path: Path) -> 
 
 def test_a_set_takes_the_place_of_an_earlier_one_whole_or_broken(tmp_path: Path) -> None:
     write_set(tmp_path, 5, 1, format="parquet", workers=1)
-    (tmp_path / ".pages.warc.gz.tmp").write_bytes(b"of a run that was killed")
+    (tmp_path / ".pages.warc.gz.9.tmp").write_bytes(b"of a run that was killed")
     path = write_set(tmp_path, 5, 2, workers=1)
     assert {each.name for each in tmp_path.iterdir()} == {path.name, "truth.csv", "synth.json"}
     about = json.loads((tmp_path / "synth.json").read_text())

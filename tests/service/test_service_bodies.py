@@ -16,12 +16,13 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from neardup.service.logs import Metrics
-from neardup.service.middleware import PIECE, Body, Bounds, Load
+from neardup.service.middleware import Body, Bounds, Load
 from neardup.service.problems import Problem
 from neardup.service.settings import Settings
 from neardup.service.tokens import Tokens
 
 LIMIT = 3_000
+PIECE = 1 << 20  # bytes; no more is decompressed at once
 
 
 def sent(pieces: list[bytes]) -> Receive:

@@ -22,7 +22,7 @@ from neardup.index.features import stored_features
 from neardup.local.result import CLUSTERS, json_lines, make_empty, put_in_place, writing
 from neardup.methods.base import Method
 from neardup.model import Relation
-from neardup.schemas import PAGES
+from neardup.schemas import PAGES, TIME
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 
@@ -43,7 +43,7 @@ KEPT = pa.schema(
         pa.field("cluster", pa.string(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),  # pages of the cluster
         pa.field("title", pa.string(), nullable=False),
-        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("time", TIME),
         pa.field("text", pa.string()),  # null if texts are not kept
     ]
 )

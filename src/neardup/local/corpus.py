@@ -32,7 +32,7 @@ from neardup.pages.inputs import find_files
 from neardup.pages.raw import Block, check_readable
 from neardup.pages.readers import Reading
 from neardup.rules.identity import settle_identities
-from neardup.schemas import DESCRIPTION, PAGES
+from neardup.schemas import DESCRIPTION, PAGES, TIME
 from neardup.stores.records import PageRow
 from neardup.stores.session import Content, Session
 from neardup.text.parse import parse
@@ -270,7 +270,7 @@ def stored_columns(rows: Sequence[PageRow]) -> pa.Table:
     return pa.table(
         {
             "length": pa.array([row.length for row in rows], pa.int64()),
-            "time": times.cast(pa.timestamp("us", tz="UTC")),
+            "time": times.cast(TIME),
             "observed": pa.array(observed, pa.bool_()),
             "url": pa.array([row.url for row in rows], pa.string()),
             "canonical_url": pa.array([row.canonical_url for row in rows], pa.string()),

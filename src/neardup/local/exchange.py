@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from neardup.arrays import Numbers, pack_lists, unpack_lists
 from neardup.errors import InputError
-from neardup.schemas import COUNTS
+from neardup.schemas import COUNTS, TIME
 from neardup.text.sites import add_counts
 
 SIGNED = {
@@ -61,7 +61,7 @@ def _carried_type(kind: pa.DataType) -> pa.DataType:
     if _is_number_list(kind) or pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", "UTC")
+        return TIME
     return SIGNED.get(kind, kind)
 
 

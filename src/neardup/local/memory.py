@@ -29,14 +29,13 @@ from neardup.local.work import Run
 from neardup.methods.base import Method
 from neardup.model import Relation, Verdict
 from neardup.pages.tables import sliceable, text_column, time_column, to_column
-from neardup.schemas import RAW
+from neardup.schemas import RAW, TIME
 from neardup.text.parse import parse, parse_texts
 
 Numbers = NDArray[np.int64]
 
 ROWS_AT_ONCE = 2_048
 BYTES_AT_ONCE = 4_000_000  # of texts that are parsed at a time, about
-TIME = RAW.field("time").type
 
 PAIRS = pa.schema(
     [

@@ -16,12 +16,11 @@ from neardup.model import RawPage, Skip
 from neardup.pages.fields import parse_time
 from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits
 from neardup.pages.raw import RawBatch, identities, with_records
-from neardup.schemas import RAW
+from neardup.schemas import RAW, TIME
 
 PADDING = kernel.PADDING
 ReadOdd = Callable[[int, bytes], RawPage | Skip | None]
 LONGEST = {kernel.ID: FIELD_LENGTH, kernel.URL: URL_LENGTH, kernel.TITLE: FIELD_LENGTH}
-TIME = RAW.field("time").type
 
 
 def line_count(text: bytes) -> int:

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from neardup.arrays import number_array, offsets_of, string_columns
 from neardup.errors import InputError
 from neardup.model import RawPage, Skip, SkipReason
-from neardup.schemas import RAW
+from neardup.schemas import RAW, TIME
 
-TIME = RAW.field("time").type
 MAX_PAGES = 4096
 MAX_BYTES = 8 * 1024**2
 

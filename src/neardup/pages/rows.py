@@ -20,10 +20,10 @@ from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages.fields import TableRow, page_from_fields, parse_time
 from neardup.pages.limits import FIELD_LENGTH, URL_LENGTH, Limits, no_content
 from neardup.pages.raw import MAX_BYTES, Block, RawBatch, identities, raw_batch, with_records
-from neardup.schemas import RAW
+from neardup.pages.tables import decoded
+from neardup.schemas import RAW, TIME
 
 BATCH_BYTES = 16_000_000
-TIME = RAW.field("time").type
 # MemoryError: a damaged size may ask for more than any machine has.
 ERRORS = (
     pa.ArrowException,
@@ -106,7 +106,7 @@ class TablePages:
     def _raw_columns(self, batch: pa.RecordBatch, first: int) -> list[pa.Array]:
         """The columns of `schemas.RAW`; the body is null or empty where there is no content."""
         count = batch.num_rows
-        there = {what: _plain(column_at(batch, name)) for what, name in self._named.items()}
+        there = {what: decoded(column_at(batch, name)) for what, name in self._named.items()}
         html, text = (_bytes(there.get(what), count) for what in ("html", "text"))
         is_html = pc.fill_null(pc.greater(pc.binary_length(html), 0), False)
         charsets = (pa.scalar(self._charsets.get(what, "")) for what in ("html", "text"))
@@ -209,18 +209,14 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 def _values(column: pa.Array) -> list[Any]:
     """Python values; text as bytes, which need not be valid UTF-8."""
-    column = _plain(column)
+    column = decoded(column)
     if pa.types.is_date(column.type):  # not a point in time
         return [None] * len(column)
     if pa.types.is_timestamp(column.type):
-        column = _within_years(column).cast(pa.timestamp("us", "UTC"), safe=False)
+        column = _within_years(column).cast(TIME, safe=False)
     elif is_text(column.type):
         column = column.cast(pa.large_binary())
     return list(column.to_pylist())
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 # Columns of `schemas.RAW`; a column that is not there is None

@@ -83,10 +83,10 @@ class Zstd:
     read_size = 2 * CHUNK
     least = _ZSTD_HEADER
 
-    def __init__(self, dictionary: Any = None) -> None:
+    def __init__(self, dictionary: Any = None, window: int = _ZSTD_WINDOW) -> None:
         import zstandard  # noqa: PLC0415
 
-        inflater = zstandard.ZstdDecompressor(dictionary, max_window_size=_ZSTD_WINDOW)
+        inflater = zstandard.ZstdDecompressor(dictionary, max_window_size=window)
         self._inflater = inflater.decompressobj()
         self._error = zstandard.ZstdError
         self._left = -1  # bytes of the block that is being fed; -1 before the first

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import UsageError
 from neardup.pages.limits import Columns, no_content
+from neardup.schemas import TIME
 
 Mask = NDArray[np.bool_]
 
@@ -45,8 +46,8 @@ def text_column(values: object, what: str) -> pa.ChunkedArray:
     column = to_column(values, what)
     kind = column.type
     if pa.types.is_dictionary(kind):
-        column = pa.chunked_array([_decoded(chunk) for chunk in column.chunks], kind.value_type)
         kind = kind.value_type
+        column = pa.chunked_array(map(decoded, column.chunks), kind)
     if pa.types.is_null(kind):
         return column.cast(pa.large_string())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or _is_view(kind, "binary"):
@@ -91,11 +92,13 @@ def _converted(values: Any, what: str) -> pa.Array:
         raise UsageError(f"{what} cannot be read as one column: {reason}") from None
 
 
-def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
-    """The values of a dictionary; Arrow takes none of a view."""
-    kind = chunk.type.value_type
+def decoded(column: pa.Array) -> pa.Array:
+    """The column without a dictionary; Arrow takes none of a view."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = column.type.value_type
     plain = pa.large_string() if _is_view(kind, "string") else kind
-    return chunk.dictionary.cast(plain).take(chunk.indices).cast(kind)
+    return column.dictionary.cast(plain).take(column.indices).cast(kind)
 
 
 def time_column(values: object, what: str) -> pa.ChunkedArray:
@@ -104,7 +107,7 @@ def time_column(values: object, what: str) -> pa.ChunkedArray:
     if pa.types.is_null(column.type) or pa.types.is_timestamp(column.type):
         if pa.types.is_timestamp(column.type) and column.type.tz is None:
             column = column.cast(pa.timestamp("us"), safe=False)
-        return column.cast(pa.timestamp("us", tz="UTC"), safe=False)
+        return column.cast(TIME, safe=False)
     raise UsageError(f"{what} must be times, not values of type {column.type}")
 
 

@@ -37,6 +37,7 @@ from neardup.pages.fields import (
 )
 from neardup.pages.warc import NO_DATE, compose
 from neardup.plugins import Registry
+from neardup.schemas import TIME
 
 
 class Packer(NamedTuple):
@@ -122,13 +123,19 @@ def writer_for(path: str | Path) -> Iterator[PageWriter]:
     """A writer for the format that the ending of the name stands for (`WRITERS`)."""
     path = Path(path)
     make_writer, packer = _format_of(path)
+    with whole_file(path) as stream:
+        writer = make_writer(stream, packer)
+        yield writer
+        writer.finish()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when it is complete."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("wb") as stream:
-            writer = make_writer(stream, packer)
-            yield writer
-            writer.finish()
-            stream.flush()
+            yield stream
         beside.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
@@ -179,7 +186,7 @@ _COLUMNS = pa.schema(
         pa.field("id", pa.string()),
         pa.field("url", pa.string()),
         pa.field("title", pa.string()),
-        pa.field("time", pa.timestamp("us", tz="UTC")),
+        pa.field("time", TIME),
         pa.field("html", pa.large_string()),
         pa.field("text", pa.large_string()),
         pa.field("extra", pa.string()),  # other fields of a JSON line, as JSON

@@ -12,21 +12,20 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import getrandbits
-from typing import Any
 from urllib.parse import urlsplit
 
-import zstandard
 from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from neardup.pages.streams import BrokenError, Gzip, Zstd
 from neardup.service.logs import LOG, Metrics
 from neardup.service.problems import Problem, busy, problem_response
 from neardup.service.service import ACCESS, require
@@ -66,8 +65,7 @@ DRAINED_BYTES, DRAINED_SECONDS = 8_000_000, 2.0
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 FORWARDED = ("forwarded", "x-forwarded-for")
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
-PIECE = 1 << 20  # bytes decompressed at once
-ZSTD_STEP, ZSTD_WINDOW = 64, 1 << 23  # bytes: at most 16 blocks of 128 KB; as RFC 8878 suggests
+ZSTD_WINDOW = 1 << 23  # bytes, as RFC 8878 suggests
 FREE_MEMBERS, MEMBER_BYTES = 64, 1_000  # of a packed body; more members need so much content each
 STRANGER_BYTES, STRANGER_SECONDS = 20_000, 10.0  # for the body of a request without a token
 
@@ -285,7 +283,7 @@ class Body:
         self._receive = receive
         self._settings = settings
         self._load = load
-        self._unpack = _unpacker(headers.get("content-encoding", ""))
+        self._packed = _unpacker(headers.get("content-encoding", ""))
         self._until = time.monotonic() + settings.seconds
         self._ready: deque[Message] = deque()
         self.held = 0
@@ -300,10 +298,14 @@ class Body:
             if message["type"] != "http.request":
                 return message
             more = message.get("more_body", False)
-            pieces = self._unpack.pieces(message.get("body", b""), more)
-            while piece := await self._unpack.take(pieces):
-                self._count(len(piece))
-                self._ready.append({"type": "http.request", "body": piece, "more_body": True})
+            body = message.get("body", b"")
+            if self._packed is None:
+                self._take(body)
+            else:
+                pieces = self._packed.pieces(body, more)
+                # In a thread: a small body may hold much.
+                while piece := await asyncio.to_thread(next, pieces, None):
+                    self._take(piece)
             if not more:
                 self._ready.append({"type": "http.request", "body": b"", "more_body": False})
                 self._until = float("inf")
@@ -318,106 +320,68 @@ class Body:
             detail = f"the body did not arrive within {self._settings.seconds:g} seconds"
             raise Problem(408, "too-slow", detail) from None
 
-    def _count(self, size: int) -> None:
-        self.held += size
-        self._load.bytes += size
+    def _take(self, piece: bytes) -> None:
+        self.held += len(piece)
+        self._load.bytes += len(piece)
         if self.held > self._settings.body_bytes:
             raise self._too_large()
         if self._load.bytes > self._settings.held_bytes:
             raise busy("busy", "too many bytes are waiting; try again soon")
+        if piece:
+            self._ready.append({"type": "http.request", "body": piece, "more_body": True})
 
     def _too_large(self) -> Problem:
         detail = f"at most {self._settings.body_bytes:,} bytes per body, decompressed"
         return Problem(413, "too-large", detail)
 
 
-class PlainBody:
-    def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
-        """The content of the data; `more` if more data will follow."""
-        if data:
-            yield data
-
-    async def take(self, pieces: Iterator[bytes]) -> bytes | None:
-        """The next piece, or None at the end."""
-        return next(pieces, None)
-
-
-class GzipMembers:
-    name, error = "gzip", zlib.error
-
-    def __init__(self) -> None:
-        self._inflater = zlib.decompressobj(31)
-
-    def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
-        """A bounded piece of content, the rest of the data, and whether a member ended."""
-        piece = self._inflater.decompress(data, PIECE)
-        if not self._inflater.eof:
-            return piece, self._inflater.unconsumed_tail, False
-        left, self._inflater = self._inflater.unused_data, zlib.decompressobj(31)
-        return piece, left, True
-
-
-class ZstdFrames:
-    """zstd has no limit for output, but a block has one of 128 KB: few bytes hold few blocks."""
-
-    name, error = "zstd", zstandard.ZstdError
-
-    def __init__(self) -> None:
-        self._inflater = self._fresh()
-
-    def _fresh(self) -> Any:
-        return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
-
-    def step(self, data: memoryview) -> tuple[bytes, bytes | memoryview, bool]:
-        """As in `GzipMembers`."""
-        piece = self._inflater.decompress(data[:ZSTD_STEP])
-        if not self._inflater.eof:
-            return piece, data[ZSTD_STEP:], False
-        left, self._inflater = self._inflater.unused_data, self._fresh()
-        return piece, left + bytes(data[ZSTD_STEP:]), True
-
-
 class PackedBody:
-    """A compressed body of one or more members."""
+    """A compressed body of one or more members, with its content in pieces of bounded size."""
 
-    def __init__(self, inflater: GzipMembers | ZstdFrames) -> None:
-        self._inflater = inflater
+    def __init__(self, name: str, member: Callable[[], Gzip | Zstd]) -> None:
+        self._name = name
+        self._new_member = member
+        self._member = member()
         self._in_member = False
+        self._pending = b""
         self._members = self._size = 0
 
-    async def take(self, pieces: Iterator[bytes]) -> bytes | None:
-        """As `PlainBody.take`, in a thread: a small body may hold much."""
-        return await asyncio.to_thread(next, pieces, None)
-
     def pieces(self, data: bytes, more: bool) -> Iterator[bytes]:
-        """As `PlainBody.pieces`, a bounded piece at a time."""
-        name, rest = self._inflater.name, memoryview(data)
+        """The content of the data; `more` if more data will follow."""
+        self._pending += data
         try:
-            while rest:
-                piece, left, ended = self._inflater.step(rest)
-                self._in_member = not ended
-                rest = memoryview(left)
+            while len(self._pending) >= (self._member.least if more else 1):
+                size = self._member.measure(self._pending)
+                piece = self._member.feed(self._pending[:size])
+                self._pending = self._member.left + self._pending[size:]
                 self._size += len(piece)
-                if ended:
+                self._in_member = not self._member.eof
+                if self._member.eof:
+                    self._member = self._new_member()
                     self._members += 1
                     if self._members > FREE_MEMBERS + self._size // MEMBER_BYTES:
                         # Each costs as much as a kilobyte of content, even an empty one.
-                        raise Problem(400, "bad-encoding", f"too many {name} members")
+                        raise self._bad(f"too many {self._name} members")
                 if piece:
                     yield piece
-        except self._inflater.error:
-            raise Problem(400, "bad-encoding", f"the body is not {name}") from None
+        except BrokenError:
+            raise self._bad(f"the body is not {self._name}") from None
         if not more and self._in_member:
-            raise Problem(400, "bad-encoding", f"the {name} body ends too early")
+            raise self._bad(f"the {self._name} body ends too early")
+
+    @staticmethod
+    def _bad(detail: str) -> Problem:
+        return Problem(400, "bad-encoding", detail)
 
 
-def _unpacker(encoding: str) -> PlainBody | PackedBody:
+def _unpacker(encoding: str) -> PackedBody | None:
+    """What unpacks a body of that encoding; None for a plain one."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
-        return PlainBody()
+        return None
     if name in ("gzip", "x-gzip"):
-        return PackedBody(GzipMembers())
+        return PackedBody("gzip", Gzip)
     if name == "zstd":
-        return PackedBody(ZstdFrames())
+        return PackedBody("zstd", partial(Zstd, window=ZSTD_WINDOW))
     detail = "gzip and zstd are the supported content encodings"
     raise Problem(415, "unknown-encoding", detail, {"Accept-Encoding": "gzip, zstd"})

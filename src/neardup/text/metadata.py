@@ -31,6 +31,7 @@ from neardup.kernels.page_bytes import UNKNOWN, plain_statements, plain_times
 from neardup.kernels.scan_bytes import hash_table
 from neardup.pages import urls
 from neardup.pages.urls import believable_canonical, canonicalise
+from neardup.schemas import TIME
 
 # ISO 15924, in the order of `SCRIPTS`; letters of other scripts count but name none.
 CODES = ("Latn", "Hani", "Jpan", "Kore", "Cyrl", "Grek", "Arab", "Hebr", "Thai", "Deva", "Zyyy")
@@ -263,7 +264,6 @@ def _by_month_name(statement: str) -> datetime | None:
     return datetime(int(year), _MONTH_NAMES.index(name.lower()) + 1, int(day), tzinfo=UTC)
 
 
-TIME = pa.timestamp("us", tz="UTC")
 _YEARS = [
     np.datetime64(f"{year}-01-01", "us").astype(np.int64) for year in (YEARS.start, YEARS.stop)
 ]

@@ -46,10 +46,10 @@ from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
 from neardup.model import Block, BlockKind, Page, Region
 from neardup.pages.urls import canonicalise, host
-from neardup.schemas import DESCRIPTION, PAGES
+from neardup.schemas import DESCRIPTION, PAGES, TIME
 from neardup.text import metadata
 from neardup.text.charset import Bodies, bodies_to_utf8
-from neardup.text.metadata import TIME, Statements, language_of_script, main_script, main_scripts
+from neardup.text.metadata import Statements, language_of_script, main_script, main_scripts
 
 ALL = frozenset(PAGES.names)
 FEW = 4  # pages of a batch that are not worth a column

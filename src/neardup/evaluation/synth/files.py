@@ -24,7 +24,7 @@ from neardup.local.run import Progress, Silent, default_workers
 from neardup.model import RawPage, Source
 from neardup.pages.fields import WarcBytes, format_time
 from neardup.pages.warc import compose
-from neardup.pages.writers import JsonWriter, PageWriter, WarcWriter, packer_of
+from neardup.pages.writers import JsonWriter, PageWriter, WarcWriter, packer_of, whole_file
 
 NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
 TRUTH = "truth.csv"
@@ -56,7 +56,7 @@ def write_set(
     pack = partial(_pack, format, texts)
     with writing(out):
         _make_room(out, settings)
-        with _whole(out / NAMES[format]) as stream, _whole(out / TRUTH) as truth:
+        with whole_file(out / NAMES[format]) as stream, whole_file(out / TRUTH) as truth:
             truth.write((",".join(COLUMNS) + "\n").encode())
             with _writing(format, stream, texts) as write:
                 for packed, labels, count in batches(settings, pack, workers or default_workers()):
@@ -75,27 +75,10 @@ def _make_room(out: Path, settings: Settings) -> None:
         )
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
-        (out / name).unlink(missing_ok=True)
-        _beside(out / name).unlink(missing_ok=True)
+        for path in (out / name, *out.glob(f".{name}.*.tmp")):
+            path.unlink(missing_ok=True)
     about = {"neardup": version("neardup"), **asdict(settings)}
     (out / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-
-
-def _beside(path: Path) -> Path:
-    """The temporary name of a file while it is written."""
-    return path.with_name(f".{path.name}.tmp")
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when it is complete."""
-    beside = _beside(path)
-    try:
-        with beside.open("wb") as stream:
-            yield stream
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, int]:

@@ -35,6 +35,7 @@ from neardup.evaluation.synth.plan import (
     Settings,
     make_plan,
 )
+from neardup.schemas import TIME
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 ON_ITS_OWN_HOST = 0.12  # share of reprints that appear on the site of the original
@@ -59,7 +60,7 @@ class SynthPage:
     kind: str
 
 
-_TYPES = {"time": pa.timestamp("us", tz="UTC")}
+_TYPES = {"time": TIME}
 SCHEMA = pa.schema(
     [
         pa.field(each.name, _TYPES.get(each.name, pa.string()), nullable=False)

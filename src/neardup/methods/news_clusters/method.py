@@ -37,6 +37,7 @@ from neardup.methods.news_clusters.devices import (
 from neardup.methods.news_clusters.extractor import bare, extract, longest_sentences, story_title
 from neardup.methods.news_clusters.stores import Clock, NewsClustersOptions, NewsPage
 from neardup.model import Relation
+from neardup.schemas import TIME
 from neardup.text.keywords import keyword_languages, keywords
 from neardup.text.tokens import fold_batch, tokens_batch
 from neardup.text.views import View, page_lines
@@ -74,7 +75,7 @@ class NewsClusters(Method):
             ("sequence", pa.string()),  # of the text; only for the LCS
             ("sentences", pa.int32()),
             ("digest", pa.uint64()),  # of the text
-            ("time", pa.timestamp("us", tz="UTC")),
+            ("time", TIME),
         ]
     )
 
