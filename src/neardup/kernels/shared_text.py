@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import kernel
+from neardup.kernels.jit import borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.memory import (
     Addresses,
     Numbers,
@@ -23,12 +23,13 @@ from neardup.kernels.memory import (
     words_at,
 )
 from neardup.kernels.shingles import Offsets
+from neardup.kernels.text_bits import ALL, BLOCK, LAST, SHIFT, Bits, count_set, is_set
 
 Shingles = NDArray[np.uint32]
 Places = NDArray[np.uint32]
 Tags = NDArray[np.uint16]
 Table = tuple[Tags, Places]  # per slot a tag (0: free) and the position of its shingle
-Flags = NDArray[np.uint8]
+Units = NDArray[np.uint8]
 Weights = NDArray[np.float64]
 
 # The columns of a page: its shingles; its runs, which are the kept lines (number of tokens, units
@@ -70,7 +71,7 @@ def shared_weights(
     example = np.full((pairs, 2), NONE)
     difference = np.full((pairs, 2), NONE)
     room, tabled, repeated = 0, NONE, 0
-    flags, table, repeats = _room_for(ROOM, size)
+    flags, counts, table, repeats = _room_for(ROOM, size)
     for pair in range(pairs):
         if pair + 2 < pairs:
             _ask_for_starts(batches[right_batch[pair + 2]], right_row[pair + 2])
@@ -82,34 +83,31 @@ def shared_weights(
         most = max(len(own), len(others))
         if most > room:
             room = max(2 * most, ROOM)
-            flags, table, repeats = _room_for(room, size)
+            flags, counts, table, repeats = _room_for(room, size)
             tabled = NONE
         identical = len(own) == len(others) and _equal_run(own, 0, others, 0) == len(own)
         if not identical:
-            flags[0, : size + len(own) + size] = 0
-            flags[1, : size + len(others) + size] = 0
+            flags[:, : (most + size) // BLOCK + 1] = 0
             if (
                 tabled == NONE
                 or left_row[tabled] != left_row[pair]
                 or left_batch[tabled] != left_batch[pair]
             ):
                 tabled, repeated = pair, _fill(own, table, repeats)
-            repeats_of_own = repeats[:repeated]
-            _flag_common(own, others, flags[0, size:], flags[1, size:], table, repeats_of_own)
+            _flag_common(own, others, flags[0], flags[1], table, repeats[:repeated])
         for side in range(2):
             at, row = (batch, left_row[pair]) if side == 0 else (other_batch, right_row[pair])
             run_tokens = _words(at, RUN_TOKENS, row)
             run_weights = _floats(at, SAME_HOST_WEIGHTS if same_host[pair] else RUN_WEIGHTS, row)
-            counts = run_tokens
+            covered = run_tokens
             if not identical:
-                counts = np.empty(len(run_tokens), np.uint32)
-                run_units = _bytes(at, RUN_UNITS, row)
-                _count_covered(flags[side], run_tokens, run_units, size, flags[2], counts)
-            for run in range(len(counts)):
-                shared[pair, side] += np.int64(counts[run]) * run_weights[run]
+                covered = counts[: len(run_tokens)]
+                _count_covered(flags[side], run_tokens, _units(at, RUN_UNITS, row), size, covered)
+            for run in range(len(covered)):
+                shared[pair, side] += np.int64(covered[run]) * run_weights[run]
             samples = _words(at, SAMPLES, row)
             for number in range(len(samples)):
-                share = counts[samples[number]] / run_tokens[samples[number]]
+                share = covered[samples[number]] / run_tokens[samples[number]]
                 if share >= MOSTLY and example[pair, side] == NONE:
                     example[pair, side] = number
                 if share <= HARDLY and difference[pair, side] == NONE:
@@ -118,16 +116,17 @@ def shared_weights(
 
 
 @kernel
-def _room_for(most: int, size: int) -> tuple[Flags, Table, Places]:
-    """Flags for the tokens of two pages, one scratch row, and a table, for up to `most` shingles.
+def _room_for(most: int, size: int) -> tuple[NDArray[np.uint64], Shingles, Table, Places]:
+    """Room for up to `most` shingles: flags for the tokens of both pages, counts for their runs,
+    the table, and the places of repeats.
 
-    A page has fewer than `size` more tokens than shingles, and flags have a margin of `size` on
-    either side.
+    A page has fewer than `size` more tokens than shingles, and no run without a token. After the
+    flags there is a block of zeros at least.
     """
-    flags = np.empty((3, most + 3 * size), np.uint8)
+    flags = np.empty((2, (most + size) // BLOCK + 2), np.uint64)
     slots = _slots_for(most)
     table = np.empty(slots, np.uint16), np.empty(slots, np.uint32)
-    return flags, table, np.empty(most, np.uint32)
+    return flags, np.empty(most + size, np.uint32), table, np.empty(most, np.uint32)
 
 
 @kernel
@@ -144,7 +143,7 @@ def _words(batch: Addresses, column: int, row: int) -> Shingles:
 
 
 @kernel
-def _bytes(batch: Addresses, column: int, row: int) -> Flags:
+def _units(batch: Addresses, column: int, row: int) -> Units:
     return bytes_at(*_list_at(batch, column, row, 1))
 
 
@@ -171,12 +170,12 @@ def _ask_for_lists(batch: Addresses, row: int) -> None:
         prefetch(_list_at(batch, column, row, 4)[0])
 
 
-@kernel
+@borrowing_kernel
 def _flag_common(
     own: Shingles,
     others: Shingles,
-    own_flags: Flags,
-    other_flags: Flags,
+    own_flags: Bits,
+    other_flags: Bits,
     table: Table,
     repeats: Places,
 ) -> None:
@@ -186,33 +185,45 @@ def _flag_common(
     Copies mostly have their shingles in the same order, so after a match the following shingles are
     compared directly.
     """
-    tags, places = _part_for(own, table)
+    slots = _slots_for(len(own))
+    tags, places = table[0][:slots], table[1][:slots]
     at = 0
     while at < len(others):
         slot = _slot(tags, places, own, others[at])
         if tags[slot] == 0:
             at += 1
             continue
-        place = int(places[slot])
+        place = np.int64(places[slot])
         run = _equal_run(others, at, own, place)
-        other_flags[at : at + run] = 1
-        own_flags[place : place + run] = 1
+        _set_bits(other_flags, at, run)
+        _set_bits(own_flags, place, run)
         at += run
-    for place in repeats:
-        first = places[_slot(tags, places, own, own[place])]
-        own_flags[first] |= own_flags[place]
-    for place in repeats:
-        own_flags[place] = own_flags[places[_slot(tags, places, own, own[place])]]
+    for repeat in repeats:
+        place = np.int64(repeat)
+        if is_set(own_flags, place):
+            _set_bits(own_flags, np.int64(places[_slot(tags, places, own, own[place])]), 1)
+    for repeat in repeats:
+        place = np.int64(repeat)
+        if is_set(own_flags, np.int64(places[_slot(tags, places, own, own[place])])):
+            _set_bits(own_flags, place, 1)
 
 
-@kernel
-def _part_for(shingles: Shingles, table: Table) -> Table:
-    """The part of the table that these shingles need."""
-    slots = _slots_for(len(shingles))
-    return table[0][:slots], table[1][:slots]
+@inlined_kernel
+def _set_bits(bits: Bits, first: int, count: int) -> None:
+    """Set `count` bits, at least one, from the place `first` on."""
+    last = first + count - 1
+    begin, end = first >> SHIFT, last >> SHIFT
+    head, tail = ALL << np.uint64(first & LAST), ALL >> np.uint64(LAST - (last & LAST))
+    if begin == end:
+        bits[begin] |= head & tail
+        return
+    bits[begin] |= head
+    for block in range(begin + 1, end):
+        bits[block] = ALL
+    bits[end] |= tail
 
 
-@kernel
+@borrowing_kernel
 def _slots_for(shingles: int) -> int:
     """The size of a table for this many shingles, a power of two."""
     wanted = max(min(ROOMY * shingles, A_CACHE), FULLER * shingles)
@@ -222,10 +233,11 @@ def _slots_for(shingles: int) -> int:
     return slots
 
 
-@kernel
+@borrowing_kernel
 def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
     """Enter the first position of each shingle; returns the number of repeats."""
-    tags, places = _part_for(shingles, table)
+    slots = _slots_for(len(shingles))
+    tags, places = table[0][:slots], table[1][:slots]
     tags[:] = 0
     repeated = 0
     for at in range(len(shingles)):
@@ -239,7 +251,7 @@ def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
     return repeated
 
 
-@kernel
+@borrowing_kernel
 def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
     """How many shingles are equal from these two positions on."""
     run, most = 0, min(len(own) - at, len(others) - expected)
@@ -256,14 +268,14 @@ def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
     return run
 
 
-@kernel
+@borrowing_kernel
 def _tag(shingle: np.uint32) -> np.uint16:
     """Half of a shingle, never 0; the other half selects its slot."""
     return np.uint16(shingle >> np.uint32(16)) | np.uint16(1)
 
 
-@kernel
-def _slot(tags: Tags, places: Places, shingles: Shingles, shingle: np.uint32) -> int:
+@borrowing_kernel
+def _slot(tags: Tags, places: Places, shingles: Shingles, shingle: np.uint32) -> np.uint32:
     """The slot of a shingle in an open-addressed hash table, or the free slot where it belongs.
 
     Slots hold tags, which are quick to clear, and the positions of the shingles. Shingles are odd
@@ -274,48 +286,48 @@ def _slot(tags: Tags, places: Places, shingles: Shingles, shingle: np.uint32) ->
     tag = _tag(shingle)
     while tags[at] != 0 and (tags[at] != tag or shingles[places[at]] != shingle):
         at = (at + np.uint32(1)) & last
-    return np.int64(at)  # type: ignore[return-value]
+    return at
 
 
-@kernel
+@borrowing_kernel
 def _count_covered(
-    flags: Flags,
-    run_tokens: Shingles,
-    run_units: Flags,
-    size: int,
-    covered: Flags,
-    counts: Shingles,
+    flags: Bits, run_tokens: Shingles, run_units: Units, size: int, counts: Shingles
 ) -> None:
-    """How many tokens of each run are in a flagged shingle; `size` zeros precede the flags, and
-    zeros follow them."""
+    """How many tokens of each run are in a flagged shingle. The flags are overwritten."""
     uniform = True
     for run in range(1, len(run_units)):
         uniform &= run_units[run] == run_units[0]
     if not uniform:
-        _count_step_by_step(flags[size:], run_tokens, run_units, size, counts)
+        _count_step_by_step(flags, run_tokens, run_units, size, counts)
         return
     total = 0
     for tokens in run_tokens:
-        total += int(tokens)
-    window = -(-size // int(run_units[0])) if len(run_units) else 0
-    covered = covered[:total]
-    covered[:] = 0
-    for back in range(window):
-        flagged = flags[size - back : size - back + total]
-        for token in range(total):
-            covered[token] |= flagged[token]
+        total += np.int64(tokens)
+    if total:
+        _spread(flags[: (total >> SHIFT) + 1], -(-size // np.int64(run_units[0])))
     begin = 0
     for run in range(len(run_tokens)):
-        count = np.uint32(0)
-        for flag in covered[begin : begin + int(run_tokens[run])]:
-            count += np.uint32(flag)
-        begin += int(run_tokens[run])
-        counts[run] = count
+        end = begin + np.int64(run_tokens[run])
+        counts[run] = count_set(flags, begin, end)
+        begin = end
 
 
-@kernel
+@borrowing_kernel
+def _spread(bits: Bits, window: int) -> None:
+    """Set each bit that has a set one among the `window` up to it: twice as many at each step."""
+    width = 1
+    while width < window:
+        step = min(width, window - width, LAST)
+        left, right = np.uint64(step), np.uint64(BLOCK - step)
+        for block in range(len(bits) - 1, 0, -1):
+            bits[block] |= bits[block] << left | bits[block - 1] >> right
+        bits[0] |= bits[0] << left
+        width += step
+
+
+@borrowing_kernel
 def _count_step_by_step(
-    flags: Flags, run_tokens: Shingles, run_units: Flags, size: int, counts: Shingles
+    flags: Bits, run_tokens: Shingles, run_units: Units, size: int, counts: Shingles
 ) -> None:
     """The same for runs with different units: words in some, characters in others."""
     ahead, left = 0, int(run_tokens[0])  # the run where the shingle ends, and its remaining tokens
@@ -331,7 +343,7 @@ def _count_step_by_step(
                 units += int(run_units[ahead])
                 left -= 1
                 end += 1
-            if flags[token]:
+            if is_set(flags, token):
                 until = end
             counts[run] += np.uint32(token < until)
             units -= int(run_units[run])
