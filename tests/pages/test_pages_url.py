@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.pages.urls import believable_canonical, canonicalise, host, same_url, site
+from neardup.pages.urls import believable_canonical, canonicalise, host, site
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,6 @@ def test_site(name: str, expected: str) -> None:
     assert site(name) == expected
 
 
-def test_same_url() -> None:
-    assert same_url("https://www.example.com/a/?utm_source=x", "http://example.com/a")
-    assert not same_url("http://example.com/a", "http://example.com/b")
-
-
 @pytest.mark.parametrize(
     ("page", "declared", "base", "expected"),
     [
@@ -150,4 +145,3 @@ def test_canonicalising_twice_changes_nothing(url: str) -> None:
 def test_nothing_raises(a: str, b: str, c: str) -> None:
     assert isinstance(site(host(a)), str)
     assert isinstance(believable_canonical(a, b, c), str)
-    assert same_url(a, a)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.report.listing import against
-from neardup.report.templates import percent, plural, shortened, size, visible
+from neardup.report.templates import percent, plural, short_lines, shortened, size, visible
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,12 @@ def test_what_is_shown_can_be_written(text: str) -> None:
 def test_long_titles_are_cut_to_one_line() -> None:
     assert shortened("one\n two", 20) == "one two"
     assert shortened("x" * 50, 20) == "x" * 19 + "…"
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from(" \x1f\u2028\u202e茶"))))
+def test_many_titles_are_cut_as_one(titles: list[str]) -> None:
+    many = pa.array(titles, pa.string())
+    assert short_lines(many, 4) == [shortened(title, 4) for title in titles]
 
 
 @given(st.text(), st.text(), st.text(), st.text())

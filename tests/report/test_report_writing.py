@@ -14,7 +14,7 @@ import pytest
 
 from neardup import dedup, recluster
 from neardup.local.corpus import NO_PAGE
-from neardup.report.findings import ROOM, Room, pairs_of_clusters
+from neardup.report.findings import Room, pairs_of_clusters
 from neardup.report.side_by_side import LONGEST_TEXT
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import sample_records, write_jsonl
@@ -187,9 +187,19 @@ def test_every_large_cluster_has_pairs_with_its_kept_page(tmp_path: Path) -> Non
     pairs = [Judgement(a, b) for a in range(4) for b in range(a + 1, 4)] + [Judgement(4, 5)]
     run = handmade_run(tmp_path, pages(6), pairs, clusters)
     judged = run.outcome.judged
-    chosen = pairs_of_clusters(judged, run.outcome, judged.left * 0, ROOM)
+    chosen = pairs_of_clusters(judged, run.outcome, judged.left * 0, 300, 6)
     found = [(int(judged.left[pair]), int(judged.right[pair])) for pair in chosen]
-    assert found == [(0, 3), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2), (4, 5)]
+    assert found == [(0, 3), (4, 5), (1, 3), (2, 3), (0, 1), (0, 2), (1, 2)]
+    chosen = pairs_of_clusters(judged, run.outcome, judged.left * 0, 3, 2)
+    found = [(int(judged.left[pair]), int(judged.right[pair])) for pair in chosen]
+    assert found == [(0, 3), (4, 5), (1, 3)]
+
+
+def test_a_large_run_has_one_pair_for_so_many_pages(tmp_path: Path) -> None:
+    pairs = [Judgement(0, number, similarity=1 - number / 1_000) for number in range(1, 200)]
+    run = handmade_run(tmp_path, pages(200), pairs, [range(200)])
+    few, more = (len(data_of(run.report(Room(pages_of_a_pair=each)))["pairs"]) for each in (400, 2))
+    assert (few, more) == (10, 16)  # a sixth; the six of the only cluster are among them
 
 
 def test_clusters_beyond_the_room_are_left_out_and_said_so(tmp_path: Path) -> None:

@@ -225,8 +225,10 @@ class Corpus:
     ) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
         """Columns of some pages, with the page numbers, part by part. Pages without text are left
         out, and so are those read without these columns."""
+        is_wanted = np.zeros(len(self) + 1, np.bool_)  # the last entry stands for NO_PAGE
+        is_wanted[pages] = True
         for part in self.parts:
-            rows = np.flatnonzero(np.isin(part.numbers, pages))
+            rows = np.flatnonzero(is_wanted[part.numbers])
             if rows.size and {*columns} <= {*part.parts.schema.names}:
                 yield part.numbers[rows], part.read(columns).take(pa.array(rows))
 

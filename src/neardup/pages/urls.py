@@ -72,14 +72,6 @@ def host(url: str) -> str:
     return _PORT.sub("", _authority(match[2], "")) if match[2] else ""
 
 
-_form = lru_cache(maxsize=4_096)(canonicalise)  # a page is compared with several others
-
-
-def same_url(a: str, b: str) -> bool:
-    """Whether two URLs are forms of one."""
-    return a == b or _form(a) == _form(b)
-
-
 @lru_cache(maxsize=65_536)  # crawls have far fewer hosts than pages
 def site(host: str) -> str:
     """The registered domain: the public suffix and one label before it."""

@@ -21,14 +21,16 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.kernels.shingles import mix_all
 from neardup.local.outcome import tables_of
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Format, write_csv
-from neardup.pages.urls import host, same_url
+from neardup.pages.urls import host
 from neardup.report.findings import Hosts
 from neardup.text.sites import title_keys
+from neardup.text.statements import canonical_urls, is_empty
 
 ROWS_AT_ONCE = 65_536
 GROUPS_SHOWN = 100  # of pages with the same title or description
@@ -67,21 +69,28 @@ class Action(StrEnum):
     REMOVE = "remove"  # the page has no address of its own
 
 
-def canonical_state(url: str, declared: str, kept_url: str, kept_declared: str) -> Canonical:
-    """The state of the canonical link of a duplicate; `kept_declared` is that of the kept page."""
-    if not declared:
-        return Canonical.MISSING
-    rights = kept_declared, kept_url
-    if declared in rights or any(other and same_url(declared, other) for other in rights):
-        return Canonical.RIGHT
-    return Canonical.ITSELF if url and same_url(declared, url) else Canonical.CONFLICTING
+def canonical_states(
+    urls: pa.Array, declared: pa.Array, kept_urls: pa.Array, kept_declared: pa.Array
+) -> pa.Array:
+    """`Canonical` of each duplicate; `kept_declared` are the links of the kept pages."""
+    url, link, kept_url, kept_link = (
+        canonical_urls(each)[0] for each in (urls, declared, kept_urls, kept_declared)
+    )
+    return pc.case_when(
+        pc.make_struct(
+            is_empty(link),
+            pc.or_(pc.equal(link, kept_link), pc.equal(link, kept_url)),
+            pc.equal(link, url),
+        ),
+        *map(str, (Canonical.MISSING, Canonical.RIGHT, Canonical.ITSELF, Canonical.CONFLICTING)),
+    )
 
 
-def action_on(url: str, kept_url: str, state: Canonical) -> Action:
+def action_on(url: str, kept_url: str, state: str) -> Action:
     """What to do about a duplicate."""
     if not (WEB.match(url) and WEB.match(kept_url)) or url == kept_url:
         return Action.REMOVE
-    if state is Canonical.RIGHT:
+    if state == Canonical.RIGHT:
         return Action.NOTHING
     return Action.REDIRECT if host(url) == host(kept_url) else Action.LINK
 
@@ -93,23 +102,25 @@ def action_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
     for start in range(0, duplicates.size, ROWS_AT_ONCE):
         some = duplicates[start : start + ROWS_AT_ONCE]
         kept = outcome.kept[some]
-        urls, kept_urls = (pages["url"].take(pa.array(each)).to_pylist() for each in (some, kept))
+        columns = [
+            pages[name].take(pa.array(rows)).combine_chunks()
+            for name in ("url", "canonical_url")
+            for rows in (some, kept)
+        ]
+        states = canonical_states(columns[0], columns[2], columns[1], columns[3])
+        urls, kept_urls, declared, _ = (each.to_pylist() for each in columns)
         names, kept_names = (
             outcome.corpus.ids.take(pa.array(each)).to_pylist() for each in (some, kept)
         )
-        declared, kept_declared = (
-            pages["canonical_url"].take(pa.array(each)).to_pylist() for each in (some, kept)
-        )
         names = [*map(_address, urls, kept_urls, names)]
         kept_names = [*map(_address, kept_urls, urls, kept_names)]
-        states = [*map(canonical_state, urls, declared, kept_urls, kept_declared)]
         to_kept = outcome.to_kept.slice(start, some.size)
         yield pa.record_batch(
             [
                 pa.array(names, pa.string()),
                 pa.array(kept_names, pa.string()),
-                pa.array([*map(str, map(action_on, urls, kept_urls, states))]),
-                pa.array([*map(str, states)]),
+                pa.array([*map(str, map(action_on, urls, kept_urls, states.to_pylist()))]),
+                states,
                 pa.array(declared, pa.string()),
                 pa.array([host(a) == host(b) != "" for a, b in zip(urls, kept_urls, strict=True)]),
                 to_kept["relation"].combine_chunks(),

@@ -102,12 +102,17 @@ def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Ite
 
 @dataclass(frozen=True)
 class Room:
-    """How much of a run the report holds at most, so that a browser opens it at once."""
+    """How much of a run the report holds at most, so that a browser opens it at once.
 
+    Comparing the texts of pairs takes most of the time. So there is one pair for so many pages,
+    and the report takes the same small share of every run; a few pairs there are in any case.
+    """
+
+    pages_of_a_pair: int = 400
     listed_pages: int = 150_000
     listing_bytes: int = 9_500_000
     members_of_a_cluster: int = 1_000
-    pairs_of_clusters: int = 300  # of the largest clusters
+    pairs_of_clusters: int = 300  # of the largest clusters; half of all pairs, like the doubtful
     pairs_of_a_cluster: int = 6
     doubtful_pairs: int = 100  # of each decision: those nearest to the other side
     joined_text_bytes: int = 2_000_000
@@ -116,6 +121,7 @@ class Room:
 
 
 ROOM = Room()
+FEW = 60  # pairs that the report of any run has room for
 
 
 def clusters_by_size(outcome: Outcome) -> tuple[Rows, Rows]:
@@ -141,23 +147,27 @@ def listed_members(outcome: Outcome, room: Room) -> list[Rows]:
 
 def sampled_pairs(judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room) -> Rows:
     """Numbers of pairs: from the largest clusters, and the most doubtful of each decision."""
-    chosen = [pairs_of_clusters(judged, outcome, decided, room)]
+    wanted = max(outcome.labels.size // room.pages_of_a_pair, FEW)
+    most, doubtful = min(room.pairs_of_clusters, wanted // 2), min(room.doubtful_pairs, wanted // 6)
+    chosen = [pairs_of_clusters(judged, outcome, decided, most, room.pairs_of_a_cluster)]
     for decision in Decision:
         pairs = np.flatnonzero(decided == decision)
         similarity = judged.similarities[pairs]
         nearness = similarity if decision is Decision.JOINED else -similarity
-        chosen.append(pairs[np.argsort(nearness, kind="stable")[: room.doubtful_pairs]])
+        chosen.append(pairs[np.argsort(nearness, kind="stable")[:doubtful]])
     return np.unique(np.concatenate(chosen))
 
 
 def pairs_of_clusters(
-    judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room
+    judged: Judged, outcome: Outcome, decided: NDArray[np.int64], most: int, of_a_cluster: int
 ) -> Rows:
-    """Some pairs of each of the largest clusters, with the kept page and least similar first."""
+    """Some pairs of the largest clusters: the first of each, then the second of each, and so on.
+
+    Those with the kept page come first, and of them the least similar.
+    """
     clusters, sizes = clusters_by_size(outcome)
-    enough = clusters[: room.pairs_of_clusters]
     wanted = np.zeros(sizes.size, bool)
-    wanted[enough] = True
+    wanted[clusters[:most]] = True
     pairs = np.flatnonzero(decided == Decision.JOINED)
     pairs = pairs[wanted[outcome.labels[judged.left[pairs]]]]
     left, right = judged.left[pairs], judged.right[pairs]
@@ -166,7 +176,8 @@ def pairs_of_clusters(
     order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
     starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
     place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
-    return pairs[order[place < room.pairs_of_a_cluster]][: room.pairs_of_clusters]
+    in_turn = order[np.argsort(place, kind="stable")][: np.count_nonzero(place < of_a_cluster)]
+    return pairs[in_turn[:most]]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ The sampled pairs come with their evidence and their two texts side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rapidfuzz.distance import Postfix, Prefix
 
-from neardup.arrays import Mask
 from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
 from neardup.model import Relation
-from neardup.report.actions import Canonical, canonical_state
+from neardup.report.actions import Canonical, canonical_states
 from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
 from neardup.report.side_by_side import Kind, Marked, MarkedRow, PageText, Part, mark_texts
 from neardup.report.templates import (
@@ -30,6 +29,7 @@ from neardup.report.templates import (
     Language,
     evidence_entries,
     script_safe_json,
+    short_lines,
     shortened,
     translator,
     visible,
@@ -91,35 +91,39 @@ def list_clusters(corpus: Corpus, outcome: Outcome, hosts: Hosts, room: Room) ->
 
 def _page_columns(corpus: Corpus, outcome: Outcome, pages: Rows) -> dict[str, list[Any]]:
     titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
-    ids = [shortened(id_, LONGEST_NAME) for id_ in corpus.ids.take(pages).to_pylist()]
-    urls = corpus.pages["url"].take(pages).to_pylist()
     is_kept = outcome.is_kept[pages]
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
-    to_kept = outcome.to_kept.take(member[pages[~is_kept]])
+    to_kept = outcome.to_kept.take(pa.array(member[pages], mask=is_kept))
+    relations = pc.index_in(to_kept["relation"], pa.array(RELATIONS))
     return {
-        "id": ids,
-        "url": [shortened(url, LONGEST_NAME) for url in urls],
-        "title": [shortened(titles.get(page, ""), LONGEST_TITLE) for page in pages.tolist()],
-        "bytes": corpus.pages["size"].take(pages).to_pylist(),
-        "relation": _but_for(is_kept, map(RELATIONS.index, to_kept["relation"].to_pylist())),
-        "similarity": _but_for(is_kept, map(rounded, to_kept["similarity"].to_pylist())),
-        "canonical": _but_for(is_kept, _canonical_states(corpus, outcome, pages[~is_kept])),
+        "id": short_lines(corpus.ids.take(pa.array(pages)), LONGEST_NAME),
+        "url": short_lines(_column(corpus, "url", pages), LONGEST_NAME),
+        "title": short_lines(
+            pa.array([titles.get(page, "") for page in pages.tolist()], pa.string()), LONGEST_TITLE
+        ),
+        "bytes": corpus.pages["size"].take(pa.array(pages)).to_pylist(),
+        "relation": relations.to_pylist(),
+        "similarity": [*map(rounded, to_kept["similarity"].to_pylist())],
+        "canonical": _canonical_states(corpus, outcome, pages).to_pylist(),
     }
 
 
-def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> Iterator[int]:
-    """What the canonical link of each page says, given the page that is kept."""
-    columns = [
-        corpus.pages[name].take(pa.array(rows)).to_pylist()
-        for rows in (pages, outcome.kept[pages])
-        for name in ("url", "canonical_url")
-    ]
-    return (CANONICAL.index(canonical_state(*each)) for each in zip(*columns, strict=True))
+def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> pa.Array:
+    """What the canonical link of each page says, given the page that is kept; null for that."""
+    kept = outcome.kept[pages]
+    states = canonical_states(
+        *(
+            _column(corpus, name, rows)
+            for rows in (pages, kept)
+            for name in ("url", "canonical_url")
+        )
+    )
+    places = pc.index_in(states, pa.array(CANONICAL))
+    return pc.if_else(pa.array(outcome.is_kept[pages]), pa.scalar(None, places.type), places)
 
 
-def _but_for(kept: Mask, values: Iterator[Any]) -> list[Any]:
-    """The values of the pages that are not kept, in their places."""
-    return [None if is_kept else next(values) for is_kept in kept.tolist()]
+def _column(corpus: Corpus, name: str, pages: Rows) -> pa.Array:
+    return corpus.pages[name].take(pa.array(pages)).combine_chunks()
 
 
 def rounded(similarity: float | None) -> float | None:

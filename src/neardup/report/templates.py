@@ -10,16 +10,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
+from neardup.arrays import booleans
 from neardup.config import read_toml
+from neardup.kernels.compiled import writable
+from neardup.report import Language
 
-Language = Literal["en", "zh"]
 NAMES: dict[Language, str] = {"en": "English", "zh": "中文"}
 HERE = Path(__file__).parent / "translations"
 CHINESE: dict[str, str] = json.loads((HERE / "zh.json").read_text(encoding="utf-8"))
@@ -123,6 +130,7 @@ def environment(*folders: Path, language: Language = "en") -> Environment:
 
     templates = Environment(
         loader=FileSystemLoader([*folders, ASSETS]),
+        bytecode_cache=_CompiledTemplates(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -141,6 +149,19 @@ def environment(*folders: Path, language: Language = "en") -> Environment:
     )
     templates.globals["t"] = t
     return templates
+
+
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """Compiled templates, beside compiled kernels: to compile that of the report takes as long as
+    to read and judge a few hundred pages."""
+
+    def __init__(self) -> None:
+        super().__init__(str(writable()))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):  # compiled again each time, where nothing can be written
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
 
 
 def number(count: int) -> str:
@@ -200,6 +221,25 @@ def shortened(text: str, limit: int) -> str:
     start = text[: 4 * limit]
     line = " ".join((start if start.isprintable() else visible(start)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+# Hidden characters, and white space other than single spaces between words; for Arrow.
+_UNEVEN = (
+    r"^ | $|  |[\x00-\x1f\x7f-\xa0\x{1680}\x{2000}-\x{200a}\x{2028}-\x{202f}\x{205f}"
+    r"\x{2066}-\x{2069}\x{3000}]"
+)
+
+
+def short_lines(texts: pa.StringArray, limit: int) -> list[str]:
+    """`shortened` of each text. Nearly all are fine as they are."""
+    is_fine = pc.and_(
+        pc.less_equal(pc.utf8_length(texts), limit),
+        pc.invert(pc.match_substring_regex(texts, _UNEVEN)),
+    )
+    lines: list[str] = texts.to_pylist()
+    for row in np.flatnonzero(~booleans(is_fine)).tolist():
+        lines[row] = shortened(lines[row], limit)
+    return lines
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
