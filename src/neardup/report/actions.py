@@ -29,8 +29,8 @@ from neardup.local.pipeline import Outcome
 from neardup.local.result import Format, write_csv
 from neardup.pages.urls import host
 from neardup.report.findings import Hosts
+from neardup.text.metadata import canonical_urls, is_empty
 from neardup.text.sites import title_keys
-from neardup.text.statements import canonical_urls, is_empty
 
 ROWS_AT_ONCE = 65_536
 GROUPS_SHOWN = 100  # of pages with the same title or description

@@ -19,6 +19,7 @@ from neardup.arrays import Numbers as Rows
 from neardup.local.outcome import count_pages
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
+from neardup.report import Language
 from neardup.report.actions import shared_words
 from neardup.report.findings import (
     ROOM,
@@ -39,7 +40,6 @@ from neardup.report.templates import (
     ASSETS,
     CHINESE,
     STYLES,
-    Language,
     Translate,
     counted,
     environment,

@@ -20,13 +20,13 @@ from neardup.arrays import Numbers as Rows
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
 from neardup.model import Relation
+from neardup.report import Language
 from neardup.report.actions import Canonical, canonical_states
 from neardup.report.findings import Decision, Hosts, Pair, Room, listed_members
 from neardup.report.side_by_side import Kind, Marked, MarkedRow, PageText, Part, mark_texts
 from neardup.report.templates import (
     LONGEST_NAME,
     LONGEST_TITLE,
-    Language,
     evidence_entries,
     script_safe_json,
     short_lines,

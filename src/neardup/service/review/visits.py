@@ -22,12 +22,12 @@ from markupsafe import Markup, escape
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from neardup.report import Language
 from neardup.report.templates import (
     ASSETS,
     NAMES,
     STYLES,
     WORDS,
-    Language,
     environment,
     reason,
     translator,
