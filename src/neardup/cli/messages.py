@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from neardup.cli.options import TEXTS, name_values, option
 from neardup.errors import InterruptedRunError, UsageError
-from neardup.kernels.jit import when_compiling
 from neardup.local.run import Progress, Silent
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def shown_progress(
     Ctrl-C becomes an error that says `interrupted`, or what that gives then.
     """
     shown = _shown()
+    from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - keeps --help quick
+
     when_compiling(shown.compiling)
     try:
         yield shown
