@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from neardup.local.result import Result
     from neardup.methods.base import Method
 
-logging.getLogger("neardup").addHandler(logging.NullHandler())  # whoever wants it adds his own
+logging.getLogger("neardup").addHandler(logging.NullHandler())  # applications add others
 
 __all__ = [
     "Answer",

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ import pytest
 
 from interrupting import INTERRUPTED
 from neardup import Index
-from neardup.cli.main import run
 from sample_pages import html, long_html, sample_records, write_jsonl
+
+Command = Callable[..., tuple[int, str, str]]
 
 FIELDS = ["id", "duplicate", "of", "cluster", "relation", "similarity", "replaced"]
 
@@ -29,31 +30,6 @@ def store(tmp_path: Path) -> str:
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "pages.jsonl", sample_records())
-
-
-class Command:
-    """The command in this process."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys = capsys
-        self._monkeypatch = monkeypatch
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        """Exit code, output and errors."""
-        self._monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
-        self._monkeypatch.setenv("COLUMNS", "200")
-        code = 0
-        try:
-            run()
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        captured = self._capsys.readouterr()
-        return code, captured.out, captured.err
-
-
-@pytest.fixture
-def neardup(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    return Command(capsys, monkeypatch)
 
 
 def lines(out: str) -> list[dict[str, Any]]:

@@ -8,13 +8,16 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from interrupting import INTERRUPTED
-from neardup.cli.main import app, run
+from neardup.cli.main import app
 from sample_pages import html, sample_records, write_jsonl
+
+Command = Callable[..., tuple[int, str, str]]
 
 EXACT = ["--method", "exact"]  # its answers are plain to see
 COMMANDS = [
@@ -24,53 +27,31 @@ COMMANDS = [
 ]
 
 
-def neardup(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: object
-) -> tuple[int, str, str]:
-    """Exit code, output and errors of one command."""
-    monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    code = 0
-    try:
-        run()
-    except SystemExit as leaving:
-        code = int(leaving.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "pages.jsonl", sample_records())
 
 
-def test_help_shows_the_defaults(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_shows_the_defaults(neardup: Command) -> None:
     """Unescaped, [default: ...] would be markup to rich, and vanish."""
-    _, out, _ = neardup(capsys, monkeypatch, "dedup", "--help")
+    _, out, _ = neardup("dedup", "--help")
     for default in ("own-text", "original", "all cores"):
         assert f"[default: {default}]" in out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out, _ = neardup(capsys, monkeypatch, command, "--help")
+def test_help_shows_an_example(command: str, neardup: Command) -> None:
+    code, out, _ = neardup(command, "--help")
     assert code == 0
     assert f"neardup {command}" in out
     assert "Example" in out
 
 
 def test_dedup_writes_the_files_and_says_where(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, told, progress = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *EXACT)
+    code, told, progress = neardup("dedup", pages, "--out", out, *EXACT)
     assert code == 0
     assert "3 duplicates" in " ".join(told.split())
     assert str(out) in told
@@ -87,14 +68,9 @@ def test_dedup_writes_the_files_and_says_where(
     ]
 
 
-def test_a_run_without_report(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_without_report(pages: Path, tmp_path: Path, neardup: Command) -> None:
     arguments = ("dedup", str(pages), "--out", str(tmp_path / "out"), "--no-report")
-    code, out, _ = neardup(capsys, monkeypatch, *arguments)
+    code, out, _ = neardup(*arguments)
     assert code == 0
     assert "report:" not in out
     assert (tmp_path / "out" / "clusters.jsonl").is_file()
@@ -102,22 +78,19 @@ def test_a_run_without_report(
 
 
 def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     config = tmp_path / "c.toml"
     config.write_text('keep = "oldest"\nformat = "parquet"\n[options]\nminimum_text = 5\n')
     out = tmp_path / "out"
     arguments = ["dedup", pages, "--out", out, "--config", config, "--format", "jsonl", *EXACT]
-    code, _, _ = neardup(capsys, monkeypatch, *arguments)
+    code, _, _ = neardup(*arguments)
     assert code == 0
     summary = json.loads((out / "summary.json").read_text())
     assert summary["keep"] == "oldest"
     assert summary["options"] == {"minimum_text": 5}
     assert summary["counts"]["undecided"] == 0
-    code, _, _ = neardup(capsys, monkeypatch, *arguments, "--force", "--set", "minimum_text=9999")
+    code, _, _ = neardup(*arguments, "--force", "--set", "minimum_text=9999")
     assert code == 0
     assert (
         json.loads((out / "summary.json").read_text())["counts"]["undecided"] == 3
@@ -139,15 +112,10 @@ def test_dedup_takes_options_from_a_file_and_the_command_line_wins(
     ],
 )
 def test_bad_usage_is_exit_code_2(
-    arguments: list[str],
-    message: str,
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], message: str, pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, *EXACT, *arguments)
+    code, _, told = neardup("dedup", pages, "--out", out, *EXACT, *arguments)
     assert code == 2
     assert message in told
     assert not out.exists()
@@ -163,88 +131,68 @@ def test_bad_usage_is_exit_code_2(
     ],
 )
 def test_a_bad_config_file_is_told(
-    text: str,
-    message: str,
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    text: str, message: str, pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     config = tmp_path / "c.toml"
     config.write_text(text)
     arguments = ["dedup", pages, "--out", tmp_path / "out", "--config", config]
-    code, _, told = neardup(capsys, monkeypatch, *arguments)
+    code, _, told = neardup(*arguments)
     assert code == 2
     assert message in told
 
 
-def test_a_missing_input_is_exit_code_1_and_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_input_is_exit_code_1_and_one_line(tmp_path: Path, neardup: Command) -> None:
     missing = tmp_path / "nowhere.warc.gz"
-    code, _, told = neardup(capsys, monkeypatch, "dedup", missing, "--out", tmp_path / "out")
+    code, _, told = neardup("dedup", missing, "--out", tmp_path / "out")
     assert code == 1
     assert "nowhere.warc.gz" in told.splitlines()[-1]
     assert "Traceback" not in told
 
 
-def test_bad_pages_do_not_end_a_run(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bad_pages_do_not_end_a_run(pages: Path, tmp_path: Path, neardup: Command) -> None:
     with pages.open("a") as file:
         file.write('{"id": "x"}\n[]\nnot json\n')
-    code, told, _ = neardup(capsys, monkeypatch, "dedup", pages, "--out", tmp_path / "out")
+    code, told, _ = neardup("dedup", pages, "--out", tmp_path / "out")
     assert code == 0
     assert "2 bad-json, 1 no-content" in told
 
 
-def test_compare_tells_the_relation_and_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compare_tells_the_relation_and_why(tmp_path: Path, neardup: Command) -> None:
     a, b = tmp_path / "a.html", tmp_path / "b.html"
     a.write_text(html("ferry"))
     b.write_text(html("ferry", wrap="div"))
-    code, told, _ = neardup(capsys, monkeypatch, "compare", a, b, "--method", "exact")
+    code, told, _ = neardup("compare", a, b, "--method", "exact")
     assert code == 0
     assert "same" in told
     assert "the titles and the texts are the same" in told
-    code, told, _ = neardup(capsys, monkeypatch, "compare", a, b, "--method", "exact", "--json")
+    code, told, _ = neardup("compare", a, b, "--method", "exact", "--json")
     (verdict,) = json.loads(told)
     assert verdict["method"] == "exact"
     assert verdict["relation"] == "same"
     assert verdict["similarity"] == 1.0
 
 
-def test_compare_wants_one_page_a_file(
-    pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, told = neardup(capsys, monkeypatch, "compare", pages, pages)
+def test_compare_wants_one_page_a_file(pages: Path, neardup: Command) -> None:
+    code, _, told = neardup("compare", pages, pages)
     assert code == 1
     assert "holds more than one page" in told
 
 
-def test_methods_lists_every_method_with_its_options(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_methods_lists_every_method_with_its_options(neardup: Command) -> None:
     from neardup.methods.registry import BUILT_IN
 
-    _, told, _ = neardup(capsys, monkeypatch, "methods", "--json")
+    _, told, _ = neardup("methods", "--json")
     listed = {each["name"]: each for each in json.loads(told)}
     assert list(listed) == list(BUILT_IN)
     assert listed["exact"]["options"][0]["name"] == "minimum_text"
     assert all(each["paper"] for each in listed.values())
-    _, table, _ = neardup(capsys, monkeypatch, "methods")
+    _, table, _ = neardup("methods")
     assert all(name in table for name in BUILT_IN)
 
 
-def test_demo_shows_clusters_and_where_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_shows_clusters_and_where_they_are(tmp_path: Path, neardup: Command) -> None:
     out = tmp_path / "demo"
-    code, told, _ = neardup(capsys, monkeypatch, "demo", "--out", out)
+    code, told, _ = neardup("demo", "--out", out)
     assert code == 0
     assert "kept" in told
     assert str(out) in told
@@ -252,15 +200,13 @@ def test_demo_shows_clusters_and_where_they_are(
 
 
 def test_methods_that_survey_all_pages_show_their_progress(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, neardup: Command
 ) -> None:
     """i-match counts twice: what sites repeat, and the words of all pages."""
     pages = tmp_path / "pages.jsonl"
     pages.write_text(json.dumps({"id": "1", "url": "http://a.example/", "html": "<p>a b c"}))
     out = tmp_path / "out"
-    code, _, errors = neardup(
-        capsys, monkeypatch, "dedup", pages, "--method", "i-match", "--out", out
-    )
+    code, _, errors = neardup("dedup", pages, "--method", "i-match", "--out", out)
     assert code == 0
     assert "counting words of all pages" in errors
 
@@ -269,8 +215,8 @@ def test_every_command_is_in_the_app() -> None:
     assert [command.name for command in app.registered_commands] == COMMANDS
 
 
-def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    code, told, _ = neardup(capsys, monkeypatch, "--version")
+def test_version(neardup: Command) -> None:
+    code, told, _ = neardup("--version")
     assert code == 0
     assert told.startswith("neardup ")
 
@@ -359,36 +305,24 @@ def test_what_was_computed_until_the_disk_was_full_is_kept(pages: Path, tmp_path
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_recluster_writes_another_result(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_recluster_writes_another_result(pages: Path, tmp_path: Path, neardup: Command) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    neardup(capsys, monkeypatch, "dedup", pages, "--out", first, *EXACT)
+    neardup("dedup", pages, "--out", first, *EXACT)
     arguments = ["recluster", first, "--threshold", "1", "--out", second]
-    code, told, _ = neardup(capsys, monkeypatch, *arguments)
+    code, told, _ = neardup(*arguments)
     assert code == 0
     assert str(second) in told
     assert (second / "clusters.jsonl").read_bytes() == (first / "clusters.jsonl").read_bytes()
-    code, _, told = neardup(capsys, monkeypatch, *arguments[:3], "2", "--out", second)
+    code, _, told = neardup(*arguments[:3], "2", "--out", second)
     assert code == 2
     assert "--threshold" in told
 
 
-def test_dedup_against_an_earlier_result(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_dedup_against_an_earlier_result(pages: Path, tmp_path: Path, neardup: Command) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    neardup(capsys, monkeypatch, "dedup", pages, "--out", first, *EXACT)
+    neardup("dedup", pages, "--out", first, *EXACT)
     new = write_jsonl(tmp_path / "new.jsonl", [{"id": "x", "html": html("bridge")}])
     code, told, _ = neardup(
-        capsys,
-        monkeypatch,
         "dedup",
         new,
         "--out",
@@ -406,13 +340,10 @@ def test_dedup_against_an_earlier_result(
 
 
 def test_a_dry_run_tells_what_is_needed_and_writes_nothing(
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, _, told = neardup(capsys, monkeypatch, "dedup", pages, "--out", out, "--dry-run")
+    code, _, told = neardup("dedup", pages, "--out", out, "--dry-run")
     assert code == 0
     assert "about 7 pages" in told
     assert "of memory" in told
@@ -421,22 +352,18 @@ def test_a_dry_run_tells_what_is_needed_and_writes_nothing(
 
 @pytest.mark.parametrize("dry_run", [["--dry-run"], []])
 def test_too_little_memory_is_refused_with_the_least_that_would_do(
-    dry_run: list[str],
-    pages: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    dry_run: list[str], pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     arguments = ["dedup", pages, "--out", tmp_path / "out", "--workers", "2", *dry_run, *EXACT]
-    code, _, told = neardup(capsys, monkeypatch, *arguments, "--memory", "10MB")
+    code, _, told = neardup(*arguments, "--memory", "10MB")
     assert code == 2
     assert "2 workers and pages of up to 20 MB" in told
     least = re.search(r"at least (\d+)MB", told)
     assert least is not None
     assert 10 < int(least[1]) < 1_500
-    code, _, told = neardup(capsys, monkeypatch, *arguments, "--memory", f"{least[1]}MB")
+    code, _, told = neardup(*arguments, "--memory", f"{least[1]}MB")
     assert code == 0
     # Larger pages need more, and so do more workers.
     for more in (["--max-page-size", "50MB"], ["--workers", "3"]):
-        code, _, _ = neardup(capsys, monkeypatch, *arguments, *more, "--memory", f"{least[1]}MB")
+        code, _, _ = neardup(*arguments, *more, "--memory", f"{least[1]}MB")
         assert code == 2

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import socket
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,8 +15,7 @@ import pytest
 import typer
 
 import neardup as library
-from neardup.cli import messages
-from neardup.cli.main import app, run
+from neardup.cli.main import app
 from neardup.cli.options import METHODS, TEXTS
 from neardup.local import corpus
 from neardup.methods.registry import BUILT_IN
@@ -27,33 +24,6 @@ from neardup.text.views import View
 from sample_pages import ARTICLES, html, sample_records, write_jsonl
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def neardup(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Command]:
-    """Exit code, output and errors of a command, run in a folder of its own."""
-    logger = logging.getLogger("neardup")
-    before = list(logger.handlers), logger.level
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        code = 0
-        try:
-            run()
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    monkeypatch.chdir(tmp_path)
-    yield call
-    for handler in logger.handlers:
-        handler.close()
-    logger.handlers[:], logger.level = before[0], before[1]
-    messages.quiet = False
 
 
 @pytest.fixture

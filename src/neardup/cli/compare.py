@@ -158,7 +158,7 @@ def methods(
     name: Annotated[str | None, argument("methods.name")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the methods in a table, or tell all about one: its paper, cost and options."""
+    """List the methods in a table, or describe one: its paper, cost and options."""
     from neardup.methods.registry import method_class, method_names  # noqa: PLC0415 - quick --help
 
     classes = [method_class(each) for each in ([name] if name else method_names())]

@@ -26,7 +26,7 @@ from neardup.evaluation.runs import Contender, clusters_of, run_alone, scratch, 
 from neardup.evaluation.sets import read_set
 from neardup.evaluation.synth import write_set
 from neardup.local.result import writing
-from neardup.local.run import Progress, Silent
+from neardup.local.run import Progress, Silent, default_workers
 
 
 @dataclass(frozen=True)
@@ -230,12 +230,12 @@ def _falls_short(figure: str, claim: float, ours: Mapping[str, Any]) -> bool:
 
 def describe_machine() -> str:
     """The machine the seconds were measured on."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     listing = Path("/proc/cpuinfo")
     model = re.search(
         r"^model name\s*: (.*)", listing.read_text() if listing.is_file() else "", re.M
     )
-    parts = [model[1] if model else platform.processor() or platform.machine(), f"{cores} cores"]
+    processor = model[1] if model else platform.processor() or platform.machine()
+    parts = [processor, f"{default_workers()} cores"]
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         parts.append(f"{memory / 2**30:.0f} GiB")

@@ -68,7 +68,7 @@ def baseline() -> Baseline | None:
 def shipped_fit() -> bool:
     """Whether there are shipped kernels that this machine can run.
 
-    Who names a processor in numba's environment variables gets kernels for that processor.
+    If numba's environment variables name a processor, kernels are compiled for that one.
     """
     oldest = baseline()
     if oldest is None or not SHIPPED.is_dir():
@@ -106,7 +106,7 @@ def kernel_files(
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """Of what compiled code depends on: the interpreter, numba, the machine."""
+    """What compiled code depends on: the interpreter, numba, the machine."""
     return str(sys.implementation.cache_tag), numba_version(), platform.machine(), sys.platform
 
 

@@ -189,8 +189,8 @@ def measured(run: Run) -> dict[str, Any]:
 def peak_memory() -> int:
     """The peak memory of this process in bytes.
 
-    What Linux tells of usage includes the process that started this one, at that moment; the status
-    of the process does not.
+    On Linux, the figure of `getrusage` includes the process that started this one, at that moment;
+    the status of the process does not.
     """
     status = Path("/proc/self/status")
     if status.exists() and (own := re.search(r"^VmHWM:\s*(\d+) kB", status.read_text(), re.M)):

@@ -104,8 +104,8 @@ class Parts(ABC):
         """Compute a part from each item of several sources, several of them at a time.
 
         `function` gets an item, its number, and whether an earlier run has left that part; it
-        returns the batch, or None if there is nothing to write. The numbers tell source and place,
-        so they are the same whatever thread is faster; `first` is the number of the first source.
+        returns the batch, or None if there is nothing to write. Numbers follow from source and
+        place, so they are the same whatever thread is faster; `first` is that of the first source.
         """
         left = {part.number: part for part in self.listed}
         listing = Lock()

@@ -29,7 +29,7 @@ USUAL_HTML = ("html", "raw_html", "page_html", "html_content", "page_source")
 class Columns:
     """The names of the columns to read. A dot leads into nested fields: `meta.url`.
 
-    Whoever names one of `html` and `text` means that one only.
+    If only one of `html` and `text` is named, only that one is read.
     """
 
     html: str = ""

@@ -307,7 +307,7 @@ class Reading:
                 yield self.blocks(together[0])
 
     def last_source(self) -> Iterator[Block]:
-        """What readers can only tell at the end."""
+        """The records that readers can make only when all files are read."""
         from neardup.pages.raw import gathered  # noqa: PLC0415
 
         return gathered(self._finish())
@@ -339,7 +339,7 @@ class Reading:
                 yield from gathered(reader.read(file, content))
 
     def read(self, files: Iterable[File]) -> Iterator[RawPage | Skip]:
-        """The records of all files in order, then what readers can only tell at the end."""
+        """The records of all files in order, then those that need all files."""
         for file in files:
             yield from self.read_file(file)
         yield from self._finish()

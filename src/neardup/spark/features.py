@@ -192,7 +192,7 @@ def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFram
 
 
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
-    """The same pages with only the lines of the view, and what tells identical pages."""
+    """The same pages with only the lines of the view, and the columns that identify a page."""
     pages = pages_of(batch)
     viewed = method.viewed(pages, SurveyResults(sites=survey))
     columns = [*viewed.columns, *identity_columns(pages)]

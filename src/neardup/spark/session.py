@@ -198,9 +198,8 @@ def _explained(against: str) -> Iterator[Path]:
         raise
     except (Py4JError, PySparkException, ConnectionError) as error:
         keep = True
-        told = traceback.format_exc()
         with log.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(told)
+            file.write(traceback.format_exc())
         explained = explain(str(error), log.read_text("utf-8", "replace"), against)
         explained.add_note(f"details are in {log}")
         for note in getattr(error, "__notes__", []):

@@ -1,6 +1,6 @@
 """What a site repeats: counts over its pages, and what they say about a line of text.
 
-Most text of a web page belongs to its site. Two countings tell which:
+Most text of a web page belongs to its site. Two counts say which:
 
 * `LineCounts`: on how many pages of a host, or of pages with the same furniture (menus, footers,
   links), each line stands, and each title. `own-text` weighs every line by it.
@@ -42,6 +42,7 @@ Numbers = NDArray[np.int64]
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
 NO_COUNTS: Numbers = np.empty(0, np.int64)
+_BUILDING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,14 @@ class Survey:
             numbers.append(more + 1)
         return cls(pages, np.concatenate(keys), np.concatenate(numbers))
 
-    @cached_property
+    @property
     def table(self) -> tuple[NDArray[np.uint32], Keys, Numbers]:
         """The counts as the table that kernels look up (`kernels.site.count_table`)."""
+        with _BUILDING:  # one thread builds it, the others wait
+            return self._table
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.uint32], Keys, Numbers]:
         return site.count_table(self.keys, self.counts)
 
     @classmethod
@@ -238,12 +244,12 @@ class Layout:
 
     @property
     def has_sites(self) -> bool:
-        """Whether anything tells a site; texts without host and markup have none."""
+        """Whether anything identifies a site; nothing does for texts without host and markup."""
         return bool(self.hosts.any() or self.furniture.any())
 
     @cached_property
     def bits(self) -> TextBits:
-        """The bytes of the text told apart; counting does without."""
+        """The bytes of the text, classified; counting does without."""
         return text_bits(self.data)
 
     @cached_property

@@ -81,7 +81,7 @@ class OwnTextOptions:
     few_pages: int = option(
         8, "hosts with fewer pages also learn from pages with the same furniture", minimum=1
     )
-    furniture: int = option(8, "least number of furniture lines that tell a site", minimum=1)
+    furniture: int = option(8, "least number of furniture lines that identify a site", minimum=1)
     shingle: int = option(8, "units of a shingle: 4 words or 8 Han characters", minimum=2)
     sentences: int = option(8, "heaviest own sentences that become keys", minimum=0)
 
