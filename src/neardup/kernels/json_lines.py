@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel
 from neardup.kernels.text_bits import (
+    ALL,
     BLOCK,
     between_bits,
     copy_block,
@@ -38,6 +39,7 @@ DIGITS = 18  # of an integer that is its own text
 QUOTE, BACKSLASH, COLON, COMMA, MINUS, DOT, NEWLINE, SPACE = 34, 92, 58, 44, 45, 46, 10, 32
 OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST = 123, 125, 91, 93
 LETTER_U = 117
+NONE = np.uint64(0)
 _ESCAPED = np.zeros(256, np.uint8)
 for _letter, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
     _ESCAPED[_letter] = _meaning
@@ -323,53 +325,63 @@ def _unescape(data: Bytes, at: int, end: int, out: Bytes, to: int) -> tuple[int,
 
     The first is -1 if it is no string, or one with a lone surrogate.
     """
-    while True:
-        # Whole blocks are copied, up to the special byte and beyond: what is too much is
-        # overwritten, or behind the end of the column.
-        while at < end:
-            copy_block(data, at, out, to)
-            found = _special_bits(data, at)
-            if found:
+    while at < end:
+        # Whole blocks are copied, up to a special byte and beyond: what is too much is overwritten,
+        # or behind the end of the column. After an escape the rest of its block is copied again:
+        # where the next special byte stands is known already.
+        copy_block(data, at, out, to)
+        special = _special_bits(data, at)
+        start = 0  # of what is left of the block
+        while special:
+            stop = lowest_bit(special)
+            to += stop - start
+            start = stop
+            if at + stop + 1 >= end or data[at + stop] != BACKSLASH:
                 break
-            at += BLOCK
-            to += BLOCK
-        if at >= end:
-            return -1, to
-        stop = lowest_bit(found)
-        at += stop
-        to += stop
-        if at >= end:
+            meaning = _ESCAPED[data[at + stop + 1]]
+            if not meaning:
+                break
+            out[to] = meaning
+            to += 1
+            start = stop + 2
+            if at + start >= end:
+                return -1, to
+            copy_block(data, at + start, out, to)
+            # The byte after a backslash is none of its own
+            special &= ALL << np.uint64(start) if start < BLOCK else NONE
+        if not special:
+            to += max(BLOCK - start, 0)
+            at += max(BLOCK, start)
+            continue
+        at += start
+        if at >= end or data[at] < SPACE:
             return -1, to
         if data[at] == QUOTE:
             return at + 1, to
-        if data[at] < SPACE or at + 1 >= end:
+        if at + 1 >= end or data[at + 1] != LETTER_U:
             return -1, to
-        following = data[at + 1]
-        if _ESCAPED[following]:
-            out[to] = _ESCAPED[following]
-            to += 1
-            at += 2
-            continue
-        if following != LETTER_U:
-            return -1, to
-        code = _four_digits(data, at + 2, end)
-        at += 6
-        if 0xD800 <= code < 0xE000:  # half a character; the other half must follow
-            low = -1
-            if (
-                code < 0xDC00
-                and at + 1 < end
-                and data[at] == BACKSLASH
-                and data[at + 1] == LETTER_U
-            ):
-                low = _four_digits(data, at + 2, end)
-            if not 0xDC00 <= low < 0xE000:
-                return -1, to
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-            at += 6
+        at, code = _escaped_code_point(data, at, end)
         if code < 0:
             return -1, to
         to = write_code_point(out, to, code)
+    return -1, to
+
+
+@borrowing_kernel
+def _escaped_code_point(data: Bytes, at: int, end: int) -> tuple[int, int]:
+    """The place after the escape at `at`, which begins with a backslash and a u, and the code point
+    that it means, or it and the next; -1 for none."""
+    code = _four_digits(data, at + 2, end)
+    at += 6
+    if not 0xD800 <= code < 0xE000:
+        return at, code
+    # Half a character; the other half must follow
+    low = -1
+    if code < 0xDC00 and at + 1 < end and data[at] == BACKSLASH and data[at + 1] == LETTER_U:
+        low = _four_digits(data, at + 2, end)
+    if not 0xDC00 <= low < 0xE000:
+        return at, -1
+    return at + 6, 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
 
 
 @borrowing_kernel

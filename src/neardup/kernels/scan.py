@@ -214,12 +214,13 @@ class Scanner:
         )
 
     def result(self) -> Scan:
-        """All pages so far, in arrays of their own size."""
+        """All pages, in arrays of their own size; nothing can be scanned after that."""
         ends = self.ends[: self.page + 1]
         text_end, block_end = ends[-1]
         marks = self.marks[:block_end]
+        self.text.resize(text_end, refcheck=False)  # gives the rest of the room back, in place
         return Scan(
-            self.text[:text_end].copy(),
+            self.text,
             ends[:, 0].copy(),
             (marks & KIND_MASK).astype(np.uint8),
             (marks >> MARK_REGION_SHIFT & REGION_MASK).astype(np.uint8),

@@ -140,27 +140,27 @@ def _cut(chunks: Chunks, limit: int) -> Iterator[bytes | Damage | None]:
 
     whole, line = _Pieces(), _Pieces(limit)  # lines that are complete, and the start of the next
     is_first = True
-    for chunk, opens, damage in chunks:
-        data = chunk
+    for data, opens, damage in chunks:
         if damage:
             if whole.size:
                 yield whole.take(PADDING)
             yield damage
             line.take()
-        if is_first and opens:
-            data = data.removeprefix(MARK)
-        is_first = is_first and not data
-        end = data.find(b"\n")
-        if end >= 0 and line.size + end > limit:
+        start = len(MARK) if is_first and opens and data.startswith(MARK) else 0
+        is_first = is_first and len(data) == start
+        end = data.find(b"\n", start)
+        if end >= 0 and line.size + end - start > limit:
             if whole.size:
                 yield whole.take(PADDING)
             yield None
-            line, data = _Pieces(limit), data[end + 1 :]
-        end = data.rfind(b"\n") + 1
+            line, start = _Pieces(limit), end + 1
+        end = data.rfind(b"\n", start) + 1
+        view = memoryview(data)  # the pieces are copied once, when they are joined
         if end:
             line.move_to(whole)
-            whole.add(data[:end])
-        line.add(data[end:])
+            whole.add(view[start:end])
+            start = end
+        line.add(view[start:])
         if whole.size >= BLOCK_BYTES:
             yield whole.take(PADDING)
     if line.size <= limit:
@@ -194,10 +194,10 @@ class _Pieces:
 
     def __init__(self, limit: float = math.inf) -> None:
         self._limit = limit
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | memoryview] = []
         self.size = 0
 
-    def add(self, piece: bytes) -> None:
+    def add(self, piece: bytes | memoryview) -> None:
         self.size += len(piece)
         if self.size <= self._limit:
             self._pieces.append(piece)

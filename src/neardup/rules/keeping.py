@@ -19,6 +19,7 @@ from neardup.arrays import Floats, Numbers, booleans
 from neardup.errors import UsageError, unknown
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
+from neardup.text.metadata import canonical_urls
 
 DEFAULT_POLICY = "original"
 SIMILARITY_UNITS = 1_000_000  # similarities are summed as integers, which is exact in any order
@@ -110,10 +111,8 @@ def _named_by_others(pages: pa.Table, labels: Numbers) -> Numbers:
     is_named = booleans(pc.not_equal(names, "").combine_chunks())
     shared = np.flatnonzero((sizes[group] > 1) & is_named)
     rows = pa.array(shared)
-    urls, named = (pages[name].take(rows).to_pylist() for name in ("url", "canonical_url"))
-    is_target = np.array(
-        [canonicalise(url) == name for url, name in zip(urls, named, strict=True)], bool
-    )
+    urls, named = (pages[name].take(rows).combine_chunks() for name in ("url", "canonical_url"))
+    is_target = booleans(pc.equal(canonical_urls(urls)[0], named))
     voters = np.bincount(group[shared], ~is_target, minlength=sizes.size)
     votes[shared] = np.where(is_target, voters[group[shared]], 0)
     return votes
