@@ -1,14 +1,20 @@
-"""The Spark engine compared with the local one on the same pages.
+"""The Spark engine: time, growth, memory and skew, beside the local engine on the same pages.
 
-The pages of `bench.growth`: 20,000 and 200,000, and with --full 2,000,000. Both engines run as the
-whole `neardup dedup` in a separate process, Spark on two cores of this machine (`local[2]`).
-Processor seconds count all processes, including the JVM and the Python workers; wall-clock seconds
-show whether the machine was busy with other work. The longest task is listed with the median of its
-stage. In the skewed pages, a tenth share a banner and a third are on one host.
+Both engines run as the whole `neardup dedup` in a separate process, Spark on two cores of this
+machine (`local[2]`). Processor seconds count all processes, including the JVM and the Python
+workers; wall-clock seconds show whether the machine was busy with other work. The longest task is
+listed with the median of its stage.
 
-Pages of 8 KB in one compressed file, 20,000 (with --full 200,000), run with 6 GB and with 1 GB of
-memory. The extreme ones, with 1 GB, have a third on one host, a line that all share, and one page
-of 40 MB. The start is measured with a run over one page.
+* short pages: those of `bench.growth`, 20,000, 200,000 and 2,000,000, with 3 GB of memory for Java;
+* skewed: the 20,000, of which a tenth share a banner and a third are on one host;
+* 200,000 pages of 8 KB in one compressed file, with 6 GB and with 1 GB;
+* extreme: the first 20,000 of these with a third on one host, a line that all share, and one page
+  of 40 MB, with 1 GB;
+* start: one page.
+
+It takes about 25 minutes on two idle cores and 40 GB of disk in the folder of temporary files
+(TMPDIR). Figures are printed as they are known; a part that fails says so, and the others still
+run. `python -m bench.spark PART...` runs some parts only.
 """
 
 from __future__ import annotations
@@ -18,13 +24,14 @@ import json
 import os
 import signal
 import statistics
+import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count as count_from
-from itertools import pairwise
+from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -33,12 +40,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from bench.growth import COLUMNS, SIZES, write_pages, write_sizes
+from bench.growth import COLUMNS, FULL_SIZE, SIZES, disguised, generated, write_pages
 from bench.timing import dedup_command, run_command
 from neardup.evaluation.synth import synth
 from neardup.local.run import default_workers
 
-MOST, MOST_GROWTH = 4, 12
 BECOME_SUBREAPER = 36  # for prctl: orphans of a child become our children, to wait for
 LARGE_PAGE = 40_000_000
 BANNER = "<div>" + "<p>This site keeps cookies on your device to remember what you read.</p>" * 3
@@ -47,37 +53,144 @@ LOOK = 0.5  # seconds between looks at workers
 WORK = 0.1  # least seconds of a task that has work to do
 
 
-def main(*, full: bool) -> dict[str, object]:
-    """Seconds of both engines at each size, ratios, growth, and the longest task."""
+Figures = dict[str, Any]
+
+
+def main(parts: Sequence[str] = ()) -> dict[str, object]:
+    """The figures of each part [all], and what is asked of them."""
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        files = write_sizes(work, full=full)
-        smallest = files[SIZES[0]]
-        run_local(smallest, work / "out")  # compiles the kernels
-        runs = {f"{size:,}": compared(path, work) for size, path in files.items()}
-        skewed = work / "skewed.parquet"
-        write_pages(skewed, with_banner_and_host(smallest))
-        return {
-            "sizes": runs,
-            "growth": growth(runs),
-            f"skewed, {SIZES[0]:,}": run_spark(skewed, work / "out"),
-            "pages of 8 KB": of_8_kb(SIZES[-1] if full else SIZES[0], work),
-            "start": start(work),
-        }
+        pages = Pages(Path(folder))
+        found: Figures = {}
+        for name in parts or PARTS:
+            began = time.perf_counter()
+            try:
+                found[name] = PARTS[name](pages)
+            except (RuntimeError, OSError, KeyError, ValueError) as error:
+                found[name] = {"failed": f"{type(error).__name__}: {error}"}
+            took = round(time.perf_counter() - began)
+            print(f"-- {name} ({took} s)", json.dumps(found[name]), flush=True)
+    return {"asked": asked(found), **found}
 
 
-def of_8_kb(count: int, work: Path) -> dict[str, Any]:
-    """Pages of 8 KB with 6 GB of memory and with 1 GB."""
-    pages, extreme = work / "8k.jsonl.zst", work / "extreme.jsonl.zst"
-    write_lines(pages, ({"url": url, "html": html} for url, html in normal_pages(count)))
-    write_lines(extreme, extreme_pages(count))
-    most = ["--max-page-size", "64MB"]
+def asked(found: Figures) -> Figures:
+    """The figures that have a target; null if their part has failed or has not run."""
+
+    def figure(part: str, name: str) -> float | None:
+        known: float | None = found.get(part, {}).get("spark", {}).get(name)
+        return known
+
+    def growth(smaller: int, larger: int) -> float | None:
+        parts = [short_name(each) for each in (smaller, larger)]
+        seconds = [figure(part, "processor_seconds") for part in parts]
+        if seconds[0] is None or seconds[1] is None:
+            return None
+        return round(1000 * (seconds[1] - seconds[0]) / (larger - smaller), 3)
+
+    uneven = "longest / median where tasks have work"
     return {
-        f"{count:,} local": run_local(pages, work / "out"),
-        f"{count:,} with 6 GB": run_spark(pages, work / "out", "6g"),
-        f"{count:,} with 1 GB": run_spark(pages, work / "out", "1g"),
-        f"{count:,} extreme with 1 GB": run_spark(extreme, work / "out", "1g", *most),
+        "200,000 pages of 8 KB with 1 GB, wall seconds (finishes)": figure(LITTLE, "wall_seconds"),
+        "extreme pages with 1 GB, wall seconds (finishes)": figure(EXTREME, "wall_seconds"),
+        "200,000 pages of 8 KB with 6 GB, wall seconds (at most 130)": figure(
+            LARGE, "wall_seconds"
+        ),
+        "processor ms a page, 20,000 to 200,000": growth(*SIZES),
+        "processor ms a page, 200,000 to 2,000,000 (at most 0.3)": growth(SIZES[-1], FULL_SIZE),
+        "start, processor seconds (at most 40)": figure(START, "processor_seconds"),
+        "seconds to the first page (at most 12)": figure(START, "seconds_to_the_first_page"),
+        f"{uneven}, skewed (under 5)": figure(SKEWED, uneven),
+        f"{uneven}, 200,000 (under 5)": figure(short_name(SIZES[-1]), uneven),
     }
+
+
+class Pages:
+    """The sets of pages, each made when it is first used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def short(self, count: int) -> Path:
+        """So many short pages; the two million are the 200,000 in ten disguises."""
+        path = self.folder / f"{count}.parquet"
+        if not path.exists():
+            many = disguised(self.short(SIZES[-1])) if count == FULL_SIZE else generated(count)
+            write_pages(path, many)
+        return path
+
+    def of_8_kb(self) -> Path:
+        """Pages of 8 KB in one file."""
+        path = self.folder / "8k.jsonl.zst"
+        if not path.exists():
+            pages = normal_pages(SIZES[-1])
+            write_lines(path, ({"url": url, "html": html} for url, html in pages))
+        return path
+
+
+def run_short(count: int) -> Callable[[Pages], Figures]:
+    """Both engines on short pages; the local one not on two million."""
+
+    def run(pages: Pages) -> Figures:
+        path, out = pages.short(count), pages.folder / "out"
+        if count == FULL_SIZE:
+            figures = {"spark": run_spark(path, out)}
+            path.unlink()
+            return figures
+        run_local(pages.short(SIZES[0]), out)  # compiles the kernels
+        return compared(path, pages.folder)
+
+    return run
+
+
+def run_skewed(pages: Pages) -> Figures:
+    """Short pages with a banner and a large host."""
+    skewed = pages.folder / "skewed.parquet"
+    write_pages(skewed, with_banner_and_host(pages.short(SIZES[0])))
+    return {"spark": run_spark(skewed, pages.folder / "out")}
+
+
+def run_large(pages: Pages) -> Figures:
+    """Both engines on pages of 8 KB, with 6 GB of memory."""
+    return compared(pages.of_8_kb(), pages.folder, "6g")
+
+
+def run_with_little_memory(pages: Pages) -> Figures:
+    """The same pages with 1 GB."""
+    return {"spark": run_spark(pages.of_8_kb(), pages.folder / "out", "1g")}
+
+
+def run_extreme(pages: Pages) -> Figures:
+    """What is hardest to bound, with 1 GB."""
+    path = pages.folder / "extreme.jsonl.zst"
+    write_lines(path, extreme_pages(pages.of_8_kb(), SIZES[0]))
+    most = ["--max-page-size", "64MB"]
+    return {"spark": run_spark(path, pages.folder / "out", "1g", *most)}
+
+
+def run_start(pages: Pages) -> Figures:
+    """The fixed cost: a run over one page, and the time until that page is parsed."""
+    page = pages.folder / "one.jsonl"
+    page.write_text(json.dumps({"html": f"<p>{BANNER}"}) + "\n")
+    began = time.time()
+    run = run_spark(page, pages.folder / "out")
+    return {"spark": {**run, "seconds_to_the_first_page": round(run["first_step_at"] - began, 1)}}
+
+
+def short_name(count: int) -> str:
+    return f"{count:,} short pages"
+
+
+START, SKEWED = "start", "skewed"
+LARGE, LITTLE, EXTREME = "8 KB with 6 GB", "8 KB with 1 GB", "extreme with 1 GB"
+# In the order of running; the first one also warms the caches of the machine.
+PARTS: dict[str, Callable[[Pages], Figures]] = {
+    short_name(SIZES[0]): run_short(SIZES[0]),
+    START: run_start,
+    SKEWED: run_skewed,
+    short_name(SIZES[1]): run_short(SIZES[1]),
+    short_name(FULL_SIZE): run_short(FULL_SIZE),
+    LARGE: run_large,
+    LITTLE: run_with_little_memory,
+    EXTREME: run_extreme,
+}
 
 
 def normal_pages(count: int) -> Iterator[tuple[str, str]]:
@@ -86,12 +199,13 @@ def normal_pages(count: int) -> Iterator[tuple[str, str]]:
         yield from zip(batch["url"].to_pylist(), batch["content"].to_pylist(), strict=True)
 
 
-def extreme_pages(count: int) -> Iterator[dict[str, str]]:
+def extreme_pages(path: Path, count: int) -> Iterator[dict[str, str]]:
     """Pages of which a third are on one host, all share a line, and one has 40 MB."""
     line = "<body><p>The same line stands on every page of this crawl.</p>"
-    for number, (url, html) in enumerate(normal_pages(count)):
-        host = f"http://www.large.example/{number}" if number % 3 == 0 else url
-        yield {"url": host, "html": html.replace("<body>", line, 1)}
+    with zstandard.open(path, "rt", encoding="utf-8") as file:
+        for number, record in enumerate(map(json.loads, islice(file, count))):
+            host = f"http://www.large.example/{number}" if number % 3 == 0 else record["url"]
+            yield {"url": host, "html": record["html"].replace("<body>", line, 1)}
     lines = (f"<p>Entry {number} of a register that goes on for long." for number in count_from(0))
     size, page = 0, []
     while size < LARGE_PAGE:
@@ -107,47 +221,22 @@ def write_lines(path: Path, records: Iterable[dict[str, str]]) -> None:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def start(work: Path) -> dict[str, float]:
-    """The fixed cost: a run over one page, and the time until that page is parsed."""
-    page = work / "one.jsonl"
-    page.write_text(json.dumps({"html": f"<p>{BANNER}"}) + "\n")
-    began = time.time()
-    run = run_spark(page, work / "out")
-    return {
-        "processor_seconds": run["processor_seconds"],
-        "wall_seconds": run["wall_seconds"],
-        "seconds_to_the_first_page": round(run["first_step_at"] - began, 1),
-    }
-
-
-def compared(path: Path, work: Path) -> dict[str, Any]:
+def compared(path: Path, work: Path, heap: str = HEAP) -> Figures:
     """Both engines on one file; an error if their counts differ."""
-    local, spark = run_local(path, work / "local"), run_spark(path, work / "spark")
+    local, spark = run_local(path, work / "local"), run_spark(path, work / "spark", heap)
     counts = [
         json.loads((work / each / "summary.json").read_text())["counts"]
         for each in ("local", "spark")
     ]
     if counts[0] != counts[1]:
         raise RuntimeError(f"the engines differ: {counts}")
-    times = {
-        f"{clock} seconds, Spark / local (at most {MOST})": round(
+    ratios = {
+        f"{clock} seconds, Spark / local": round(
             spark[f"{clock}_seconds"] / local[f"{clock}_seconds"], 2
         )
         for clock in ("processor", "wall")
     }
-    return {"local": local, "spark": spark, **times}
-
-
-def growth(runs: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """Growth of the Spark engine's time from each size to the next."""
-    return {
-        f"{clock} seconds, {smaller} to {larger} (at most {MOST_GROWTH})": round(
-            runs[larger]["spark"][f"{clock}_seconds"] / runs[smaller]["spark"][f"{clock}_seconds"],
-            2,
-        )
-        for smaller, larger in pairwise(runs)
-        for clock in ("processor", "wall")
-    }
+    return {"local": local, "spark": spark, **ratios}
 
 
 def with_banner_and_host(path: Path) -> Iterator[pa.RecordBatch]:
@@ -301,3 +390,7 @@ def tasks(events: Path) -> dict[str, object]:
         "shuffled_mb": round(shuffled / 1e6),
         "first_step_at": first_step,
     }
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1:]), indent=2))

@@ -28,22 +28,24 @@ def test_every_page_is_given_the_counts_over_all(
     """Pages come in many partitions, and those of a chunk have keys in common."""
     schema = pa.schema([("place", pa.int64()), ("count", pa.int64())])
 
-    def keys_of(pages: pa.RecordBatch) -> Keys:
-        return mix_all(np.array([int(text) for text in pages["text"].to_pylist()], np.uint64))
+    def keys_of(pages: pa.Array) -> Keys:
+        return mix_all(np.array([int(page) for page in pages.to_pylist()], np.uint64))
 
-    def count(pages: pa.RecordBatch) -> pa.RecordBatch:
+    def count(pages: pa.Array) -> pa.RecordBatch:
         return pa.record_batch([*np.unique(keys_of(pages), return_counts=True)], schema=COUNTS)
 
-    def lookups(pages: pa.RecordBatch) -> Keys:
+    def lookups(pages: pa.Array) -> Keys:
         keys: Keys = np.unique(keys_of(pages))
         return keys
 
     def with_count(batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
-        return pa.record_batch([batch["place"], survey.count(keys_of(batch))], schema=schema)
+        return pa.record_batch(
+            [batch["place"], survey.count(keys_of(batch["page"]))], schema=schema
+        )
 
     values = np.random.default_rng(0).zipf(1.5, 3 * CHUNK // 2) % 300
     rows = [(place, str(value)) for place, value in enumerate(values)]
-    pages = spark.createDataFrame(rows, "place long, text string").repartition(8)
+    pages = spark.createDataFrame(rows, "place long, page string").repartition(8)
     surveyor = Surveyor(len(rows), work, {}, broadcast_counts)
     counted = surveyor.count(Counting("counts", count, lookups), pages)(with_count, schema)
     expected = Counter(values.tolist())

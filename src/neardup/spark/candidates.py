@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Mask
-from neardup.local.exchange import from_spark
+from neardup.arrays import Mask, one_batch
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
 from neardup.schemas import PAIRS
 from neardup.spark.columns import (
     bounded,
+    features_of,
     map_batches,
     map_groups,
     new_groups,
@@ -144,11 +144,6 @@ def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Keys, Rows]:
     """The keys of `PACKED_KEYS`, and the numbers of their pages."""
     keys, numbers = (b"".join(packed[name].to_pylist()) for name in ("keys", "numbers"))
     return np.frombuffer(keys, np.uint64), np.frombuffer(numbers, np.int64)
-
-
-def features_of(method: Method, column: pa.StructArray) -> pa.RecordBatch:
-    """The features in a column that comes from Spark."""
-    return from_spark(pa.RecordBatch.from_struct_array(column), method.row_schema)
 
 
 def _pair_groups(packed: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -287,9 +282,8 @@ def _cells(keys: DataFrame, block: int) -> DataFrame:
 
 def _found_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.RecordBatch:
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
-    chosen = table["features"].combine_chunks().take(pa.array(first))
-    column = chosen.chunk(0) if isinstance(chosen, pa.ChunkedArray) else chosen
-    features = features_of(method, column)
+    chosen = table.select(["features"]).take(pa.array(first))
+    features = features_of(method, one_batch(chosen)["features"])
     found = pa.concat_batches(
         [searches.search(pa.Table.from_batches([features])), identity_pairs(features)]
     )

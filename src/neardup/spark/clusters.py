@@ -22,15 +22,20 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import FeatureRows, Floats, booleans
+from neardup.arrays import FeatureRows, Floats, booleans, one_batch
 from neardup.methods.base import Joining, Method
 from neardup.model import Relation
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
 from neardup.rules.clusters import APART, centred_clusters, mixed_numbers
 from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS, JudgedPairs, choose_kept
-from neardup.spark.candidates import features_of
-from neardup.spark.columns import map_batches, map_groups, renamed, unsigned_order
+from neardup.spark.columns import (
+    features_of,
+    map_batches,
+    map_groups,
+    renamed,
+    unsigned_order,
+)
 from neardup.spark.components import component_labels
 from neardup.spark.judging import BRIEF, PairJudge
 from neardup.spark.session import Work
@@ -394,10 +399,9 @@ class _Verdicts:
     @cached_property
     def _rows(self) -> FeatureRows:
         """The features of the pages that have them here."""
-        there = np.flatnonzero(booleans(self._features.is_valid().combine_chunks()))
-        column = self._features.combine_chunks().take(pa.array(there))
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        features = features_of(self._method, whole)
+        there = np.flatnonzero(booleans(self._features.is_valid()))
+        packed = pa.table({"features": self._features}).take(pa.array(there))
+        features = features_of(self._method, one_batch(packed)["features"])
         return FeatureRows(features.schema, [features], [there])
 
     def on(self, one: Rows, other: Rows) -> tuple[Codes, Floats]:

@@ -16,7 +16,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from neardup.arrays import Mask, Numbers
-from neardup.local.exchange import carried_schema, to_spark
+from neardup.local.exchange import carried_schema, packed_rows, to_spark, unpacked_rows
+from neardup.methods import identical
 from neardup.methods.base import Method
 
 LOWEST = np.uint64(1 << 63)
@@ -132,24 +133,30 @@ def new_groups(table: pa.Table, by: list[str]) -> Mask:
 # Rows of features and of counts
 
 
-def features_schema(method: Method) -> pa.Schema:
-    """A page's number, its features, and what is often needed of them."""
-    features = pa.struct(list(carried_schema(method.row_schema)))
-    return pa.schema(
-        [
-            ("number", pa.int64()),
-            ("features", features),
-            ("decidable", pa.bool_()),
-            ("same_host_group", pa.int64()),
-        ]
-    )
+# A page's number, its features (a row of `Method.row_schema`, packed), and what Spark itself looks
+# at of them.
+FEATURES = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("features", pa.binary()),
+        ("decidable", pa.bool_()),
+        ("same_host_group", pa.int64()),
+        *carried_schema(pa.schema(identical.COLUMNS)),
+    ]
+)
 
 
 def feature_rows(method: Method, numbers: pa.Array, features: pa.RecordBatch) -> pa.RecordBatch:
-    """`features_schema`: the features of pages."""
+    """`FEATURES` of described pages."""
     groups = np.ascontiguousarray(method.same_host_group(features)).view(np.int64)
-    columns = [numbers, to_spark(features).to_struct_array(), method.decidable(features), groups]
-    return pa.record_batch(columns, schema=features_schema(method))
+    columns = [numbers, packed_rows(features), method.decidable(features), groups]
+    keys = to_spark(features.select(identical.NAMES)).columns
+    return pa.record_batch([*columns, *keys], schema=FEATURES)
+
+
+def features_of(method: Method, packed: pa.BinaryArray) -> pa.RecordBatch:
+    """The features in a column of `FEATURES`."""
+    return unpacked_rows(packed, method.row_schema)
 
 
 def packed_counts(counts: pa.RecordBatch, bits: int) -> pa.RecordBatch:

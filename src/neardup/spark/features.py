@@ -21,16 +21,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from neardup.kernels.key_order import in_order_of_keys
-from neardup.local.exchange import carried_schema, from_spark, to_spark, unpacked_counts
+from neardup.local.exchange import packed_rows, unpacked_counts, unpacked_rows
 from neardup.local.prior import survey_files
 from neardup.methods.base import NOTHING_SURVEYED, Method, SurveyResults
 from neardup.methods.identical import COLUMNS, identity_columns
 from neardup.schemas import PAGES
 from neardup.spark.columns import (
+    FEATURES,
     PACKED,
     bounded,
     feature_rows,
-    features_schema,
     map_batches,
     map_groups,
     packed_counts,
@@ -40,7 +40,7 @@ from neardup.spark.columns import (
 )
 from neardup.spark.identity import Identified
 from neardup.spark.prior import Earlier
-from neardup.spark.records import CHUNK_BITS
+from neardup.spark.records import CHUNK_BITS, PARSED
 from neardup.spark.session import GIGABYTE, Work
 from neardup.text.sites import NO_COUNTS, NO_KEYS, Survey, add_counts
 
@@ -54,7 +54,7 @@ def bucket_bits(pages: int) -> int:
 
 
 def survey_pages(
-    count: Callable[[pa.RecordBatch], pa.RecordBatch],
+    count: Callable[[pa.Array], pa.RecordBatch],
     pages: DataFrame,
     bits: int,
     earlier: DataFrame | None,
@@ -65,7 +65,7 @@ def survey_pages(
     def survey(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         for batch in batches:
-            held.append(count(pages_of(batch)))
+            held.append(count(batch["page"]))
             if sum(each.num_rows for each in held) > COUNTS_AT_ONCE:
                 yield from bounded(packed_counts(add_counts(held), bits))
                 held = []
@@ -86,12 +86,6 @@ def survey_pages(
     return map_groups(counted, ["bucket"], add_buckets, PACKED, rows_at_once=1)
 
 
-def pages_of(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The pages of a batch that comes from Spark, in the columns that it has."""
-    schema = pa.schema([field for field in PAGES if field.name in batch.schema.names])
-    return from_spark(batch.select(schema.names), schema)
-
-
 def whole_survey(several: DataFrame, pages: int) -> Survey:
     """All counts in memory, if there are few; Java passes some at a time."""
     rows = several.select("keys", "counts").toLocalIterator()
@@ -110,7 +104,7 @@ COUNTS_A_GIGABYTE, MOST_COUNTS = 8_000_000, 32_000_000
 # Numbers of pages, of about 60 bytes, that Java may hold in every machine
 HEAP_A_NUMBER, MOST_NUMBERS = 1500, 2_000_000
 VIEWED = pa.schema([*PAGES, *COLUMNS])
-PLACED = pa.schema([("place", pa.int64()), *carried_schema(VIEWED)])
+PLACED = pa.schema([("place", pa.int64()), ("page", pa.binary())])
 LOOKUPS = pa.schema([("chunk", pa.int64()), *PACKED])
 
 
@@ -119,11 +113,11 @@ class Counting:
     """Something to count over all pages before a step."""
 
     folder: str  # of the result, where the counts are stored
-    count: Callable[[pa.RecordBatch], pa.RecordBatch]
-    lookups: Callable[[pa.RecordBatch], NDArray[np.uint64]]
+    count: Callable[[pa.Array], pa.RecordBatch]  # of packed pages
+    lookups: Callable[[pa.Array], NDArray[np.uint64]]
 
 
-SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]
+SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]  # of place and page
 WithCounts = Callable[[SurveyStep, pa.Schema], DataFrame]  # takes a step that needs a survey
 
 
@@ -140,8 +134,7 @@ def describe(
     pages = records.where("reason is null")
     if found.dropped is not None:
         pages = pages.join(found.dropped, "place", "left_anti")
-    viewed_first = method.site_counts is not None and method.surveys is not None
-    pages = pages.select("place", *(PAGES.names if viewed_first else method.columns))
+    pages = pages.select("place", "page")
     counts = earlier.counts(method) if earlier else {}
     if broadcast_counts is None:
         broadcast_counts = min(work.heap * COUNTS_A_GIGABYTE // GIGABYTE, MOST_COUNTS)
@@ -161,48 +154,58 @@ def describe(
 def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFrame:
     """The features of pages, after counting what they depend on: what sites repeat, and what the
     method counts over the text of its view."""
-    described = features_schema(method)
-    schema = described.set(0, described.field(0).with_name("place"))
+    schema = FEATURES.set(0, FEATURES.field(0).with_name("place"))
     files = {name: Path(file).stem for name, file in survey_files(method).items()}
     sites, surveys = method.site_counts, method.surveys
 
+    def unpacked(packed: pa.Array) -> pa.RecordBatch:
+        return unpacked_rows(packed, PARSED, method.columns)
+
     def step(batch: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
-        return _placed_rows(method, batch, method.describe(pages_of(batch), surveyed))
+        return _placed_rows(method, batch, method.describe(unpacked(batch["page"]), surveyed))
 
     if sites is None and surveys is None:
         return map_batches(pages, lambda batch: step(batch, NOTHING_SURVEYED), schema)
     if sites is not None:
-        known = surveyor.count(Counting(files["sites"], sites.count, sites.lookups), pages)
+        count_sites, lookups = sites.count, sites.lookups
+        of_sites = Counting(
+            files["sites"],
+            lambda packed: count_sites(unpacked(packed)),
+            lambda packed: lookups(unpacked(packed)),
+        )
+        known = surveyor.count(of_sites, pages)
         if surveys is None:
             return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), schema)
         viewed = known(lambda batch, survey: _viewed(method, batch, survey), PLACED)
         pages = surveyor.work.keep(viewed, "viewed")
     assert surveys is not None
 
-    def count(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return surveys.survey(batch if sites else method.viewed(batch, NOTHING_SURVEYED))
+    def count(packed: pa.Array) -> pa.RecordBatch:
+        if sites is None:
+            return surveys.survey(method.viewed(unpacked(packed), NOTHING_SURVEYED))
+        return surveys.survey(unpacked_rows(packed, VIEWED, PAGES.names))
 
     def features(batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
         if sites is None:
             return step(batch, SurveyResults(corpus=survey))
         return _placed_rows(method, batch, _of_viewed(method, batch, survey))
 
-    counting = Counting(files["corpus"], count, lambda batch: count(batch)["key"].to_numpy())
+    counting = Counting(files["corpus"], count, lambda packed: count(packed)["key"].to_numpy())
     return surveyor.count(counting, pages)(features, schema)
 
 
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
     """The same pages with only the lines of the view, and the columns that identify a page."""
-    pages = pages_of(batch)
+    pages = unpacked_rows(batch["page"], PARSED, PAGES.names)
     viewed = method.viewed(pages, SurveyResults(sites=survey))
     columns = [*viewed.columns, *identity_columns(pages)]
-    carried = to_spark(pa.record_batch(columns, schema=VIEWED))
-    return pa.record_batch([batch["place"], *carried.columns], schema=PLACED)
+    packed = packed_rows(pa.record_batch(columns, schema=VIEWED))
+    return pa.record_batch([batch["place"], packed], schema=PLACED)
 
 
 def _of_viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
     """What is remembered of pages that have only the lines of the view."""
-    viewed = from_spark(batch.select(VIEWED.names), VIEWED)
+    viewed = unpacked_rows(batch["page"], VIEWED)
     features = method.features(viewed.select(PAGES.names), SurveyResults(corpus=survey))
     return method.with_identity(features, [viewed[field.name] for field in COLUMNS])
 
@@ -263,7 +266,7 @@ def _by_chunks(
             chunks = batch["place"].to_numpy() >> CHUNK_BITS
             for chunk in np.unique(chunks):
                 here = batch.filter(pa.array(chunks == chunk))
-                keys = np.sort(counting.lookups(pages_of(here)))
+                keys = np.sort(counting.lookups(here["page"]))
                 for each in bounded(packed_without_counts(keys, bits)):
                     whose = pa.array(np.full(each.num_rows, chunk))
                     yield pa.record_batch([whose, *each.columns], schema=LOOKUPS)

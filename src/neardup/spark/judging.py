@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from neardup.arrays import FeatureRows
-from neardup.local.exchange import carried_schema
 from neardup.methods.base import Method
 from neardup.model import Relation
 from neardup.schemas import PAIRS, VERDICTS
-from neardup.spark.candidates import features_of
-from neardup.spark.columns import map_batches, renamed
+from neardup.spark.columns import features_of, map_batches, renamed
 
 JUDGED = pa.schema([*PAIRS, *VERDICTS])
 BRIEF = ["left", "right", "relation", "similarity"]
@@ -34,13 +31,7 @@ class PairJudge:
     @property
     def feature_bytes(self) -> DataFrame:
         """number and bytes of the features of every page."""
-        lists = [
-            f.octet_length(f"features.{field.name}")
-            for field in carried_schema(self.method.row_schema)
-            if pa.types.is_binary(field.type) or pa.types.is_string(field.type)
-        ]
-        total = reduce(Column.__add__, lists, f.lit(100))
-        return self.features.select("number", total.cast("long").alias("bytes"))
+        return self.features.select("number", f.octet_length("features").alias("bytes"))
 
     def judge(self, pairs: DataFrame) -> DataFrame:
         """`JUDGED`: the relation of the left page of each pair to the right one."""

@@ -28,10 +28,10 @@ from neardup.local.prior import (
 )
 from neardup.methods.base import Method, evidence_json
 from neardup.spark.columns import (
+    FEATURES,
     PACKED,
     bounded,
     feature_rows,
-    features_schema,
     packed_counts,
     renamed,
     spark_schema,
@@ -72,7 +72,7 @@ class Earlier:
         table = Path(name).stem
         tables: dict[str, tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]] = {
             "pages": (PAGES, lambda: _local_pages(folder)),
-            "features": (features_schema(method), lambda: _local_features(folder, method)),
+            "features": (FEATURES, lambda: _local_features(folder, method)),
             "clusters": (result.CLUSTERS, lambda: _local_rows(folder, table, result.CLUSTERS)),
             "pairs": (result.PAIRS, lambda: _local_rows(folder, table, result.PAIRS)),
             "rejected": (result.PAIRS, lambda: _local_rows(folder, table, result.PAIRS)),
@@ -94,8 +94,6 @@ class Earlier:
     def pages(self) -> DataFrame:
         """number and record of every page."""
         pages = self.read("remembered/pages")
-        if "observed" not in pages.columns:  # a result older than 0.2
-            pages = pages.withColumn("observed", f.lit(None).cast("boolean"))
         if "number" in pages.columns:
             return pages
         return with_numbers(pages, part_sizes(pages))[0]
@@ -111,7 +109,6 @@ class Earlier:
             pages.select("id", "number"), "id"
         )
         features = self.read("remembered/features").withColumnRenamed("number", "old")
-        features = features.withColumnRenamed("sister", "same_host_group")  # its name until 0.1
         return features.join(numbers.select("old", "number"), "old").drop("old")
 
     def clusters(self, pages: DataFrame) -> DataFrame:

@@ -16,8 +16,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.local.corpus import DERIVED, with_derived
-from neardup.local.exchange import carried_schema, to_spark
+from neardup.local.corpus import IDENTITY, SPILLED, with_derived
+from neardup.local.exchange import carried_schema, packed_rows, to_spark
 from neardup.local.run import ordered_map
 from neardup.model import RawPage, Skip, SkipReason, Source
 from neardup.pages import Limits
@@ -36,12 +36,14 @@ CHUNK_BITS = 11  # low bits of a place: at most 2048 pages make a chunk
 CHUNK, CHUNK_BYTES = 1 << CHUNK_BITS, 32_000_000  # about
 
 PARSED = pa.schema([*PAGES, DESCRIPTION])
-# A parsed page, or, with a reason, a skipped record.
+VISIBLE = pa.schema([SPILLED.field(name) for name in IDENTITY])
+# A parsed page: what tells it from others, and all of it as a packed row of `PARSED`. Or, with a
+# reason, a skipped record.
 RECORDS = pa.schema(
     [
         pa.field("place", pa.int64()),
-        *carried_schema(PARSED),
-        *DERIVED,
+        *carried_schema(VISIBLE),
+        pa.field("page", pa.binary()),
         pa.field("reason", pa.string()),
         pa.field("detail", pa.string()),
     ]
@@ -63,14 +65,10 @@ def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordB
 
 def page_records(raw: pa.RecordBatch) -> pa.RecordBatch:
     """`RECORDS` of raw pages."""
-    parsed = parse(raw, columns=PARSED.names)
-    return _page_records(with_derived(parsed, raw["time"].is_valid()))
-
-
-def _page_records(pages: pa.RecordBatch) -> pa.RecordBatch:
-    count = pages.num_rows
-    none = pa.nulls(count, pa.string())
-    columns = [np.zeros(count, np.int64), *to_spark(pages).columns, none, none]
+    pages = parse(raw, columns=PARSED.names)
+    visible = with_derived(pages, raw["time"].is_valid()).select(IDENTITY)
+    places, none = np.zeros(pages.num_rows, np.int64), pa.nulls(pages.num_rows, pa.string())
+    columns = [places, *to_spark(visible).columns, packed_rows(pages), none, none]
     return pa.record_batch(columns, schema=RECORDS)
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Numbers, distinct
+from neardup.arrays import Numbers, distinct, one_batch
 from neardup.local.corpus import CARRIED, SPILLED, Corpus, TextPart
-from neardup.local.exchange import from_spark, unpacked_counts
+from neardup.local.exchange import unpacked_counts, unpacked_rows
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.prior import survey_files
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 SAMPLE_PAGES = 20_000  # about
 SHOWN_CHARACTERS = 16_000_000  # of texts on the driver
 WORDS = pa.schema([PARSED.field(name) for name in ("title", "description")])
+SAMPLED = pa.schema([("row", pa.int64()), *WORDS, ("page", pa.binary())])
 Hashes = NDArray[np.uint64]
 
 
@@ -129,28 +131,26 @@ def _texts(
     is_shown = np.zeros(pages.num_rows, bool)
     is_shown[shown] = True
     wanted = pa.table({"place": pages["place"], "row": np.arange(is_shown.size), "shown": is_shown})
-    chosen = work.spark.createDataFrame(wanted.filter(pa.compute.is_valid(wanted["place"])))
-    page = f.when(f.col("shown"), f.struct(*PARSED.names)).alias("page")
-    columns = records.join(f.broadcast(chosen), "place").select("row", *WORDS.names, page)
-    found = columns.toArrow()
-    whole = found.filter(found["page"].is_valid()).combine_chunks()
-    rest = found.filter(found["page"].is_null()).combine_chunks()
-    texts = _as_pages(whole["page"])
-    words = [_one_chunk(rest[field.name].cast(field.type)) for field in WORDS]
+    chosen = work.spark.createDataFrame(wanted.filter(pc.is_valid(wanted["place"])))
+    here = records.join(f.broadcast(chosen), "place").select("row", "shown", "page")
+    found = map_batches(here, _with_words, SAMPLED).toArrow()
+    whole, rest = (
+        one_batch(found.filter(filled))
+        for filled in (found["page"].is_valid(), found["page"].is_null())
+    )
+    texts = unpacked_rows(whole["page"], PARSED)
+    words = rest.select(WORDS.names).cast(WORDS)
     parts = [
-        TextPart(MemoryParts.of([batch]), 0, table["row"].to_numpy())
-        for batch, table in ((texts, whole), (pa.record_batch(words, schema=WORDS), rest))
+        TextPart(MemoryParts.of([batch]), 0, each["row"].to_numpy())
+        for batch, each in ((texts, whole), (words, rest))
     ]
     return parts, texts
 
 
-def _as_pages(column: pa.ChunkedArray) -> pa.RecordBatch:
-    batches = [from_spark(pa.RecordBatch.from_struct_array(each), PARSED) for each in column.chunks]
-    return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], PARSED)
-
-
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+def _with_words(batch: pa.RecordBatch) -> pa.RecordBatch:
+    words = unpacked_rows(batch["page"], PARSED, WORDS.names)
+    page = pc.if_else(batch["shown"], batch["page"], pa.scalar(None, pa.binary()))
+    return pa.record_batch([batch["row"], *words.columns, page], schema=SAMPLED)
 
 
 def _surveyed(method: Method, texts: pa.RecordBatch, pages: int, work: Work) -> SurveyResults:

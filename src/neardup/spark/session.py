@@ -64,6 +64,12 @@ BOUNDED_FILES = {
     "parquet.page.size": str(PAGE_BYTES),
     "parquet.page.size.row.check.min": "1",
 }
+# What steps leave for each other is read whole: dictionaries and statistics would be made in vain.
+PLAIN_FILES = {
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+    "parquet.size.statistics.enabled": "false",
+}
 # On one machine Java runs for minutes, and most of its time would go into optimising its own code.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 GIGABYTE = 1 << 30
@@ -388,7 +394,7 @@ class Work:
         """
         path = f"{self.folder}/{name}"
         if self.storage is None or not self.storage.exists(f"{path}/_SUCCESS"):
-            self.write(rows, path, codec, dictionaries=False)
+            self.write(rows, path, codec, **PLAIN_FILES)
         self.finished.append(name)
         return self.spark.read.schema(rows.schema).parquet(path)
 
@@ -398,15 +404,9 @@ class Work:
             wanted = min(max(pages // PAGES_A_PARTITION, 2 * self.cores), MOST_PARTITIONS)
             self.spark.conf.set(PARTITIONS, wanted)
 
-    def write(
-        self, rows: DataFrame, path: str, codec: str = "zstd", *, dictionaries: bool = True
-    ) -> None:
-        """Write rows as Parquet files whose blocks are small.
-
-        Dictionaries save space; for texts and features they are made and thrown away.
-        """
-        options = {"compression": codec, **BOUNDED_FILES}
-        options["parquet.enable.dictionary"] = str(dictionaries).lower()
+    def write(self, rows: DataFrame, path: str, codec: str = "zstd", **more: str) -> None:
+        """Write rows as Parquet files whose blocks are small; `more` are options of Parquet."""
+        options = {"compression": codec, **BOUNDED_FILES, **more}
         rows.write.mode("overwrite").options(**options).parquet(path)
 
 

@@ -14,8 +14,7 @@ from neardup.local.outcome import LIBRARIES, REJECTED, SHELL_HOSTS, build_summar
 from neardup.methods.base import Method
 from neardup.model import Relation, SkipReason
 from neardup.pages.urls import host
-from neardup.spark.candidates import features_of
-from neardup.spark.columns import map_batches, renamed
+from neardup.spark.columns import features_of, map_batches, renamed
 from neardup.spark.session import Work
 
 if TYPE_CHECKING:
@@ -182,9 +181,7 @@ def _shells(method: Method, features: DataFrame) -> DataFrame:
     # A page whose own text did not arrive has too little for a verdict.
     short = features.where("not decidable").select("number", "features")
     by_text = ["text_high", "text_low", "shell_key"]
-    keys = features.select(
-        "number", *(f"features.{name}" for name in [*by_text, "bytes_key", "content_key"])
-    )
+    keys = features.select("number", *by_text, "bytes_key", "content_key")
     may_be = keys.where("shell_key != 0 and (text_high | text_low) != 0")
     pages = f.count("*").over(Window.partitionBy(*by_text))
     with_title = f.count("*").over(Window.partitionBy(*by_text, "content_key"))
