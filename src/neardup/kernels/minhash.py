@@ -26,20 +26,9 @@ HALF = np.uint64(32)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def one_permutation(
-    values: Hashes | NDArray[np.uint32], offsets: Offsets, bins: int
-) -> NDArray[np.uint32]:
-    """A row of `bins` samples per document; all `EMPTY` for a document without values.
-
-    Of 64-bit values the high half is used; 32-bit values are used as they are.
-    """
-    if values.dtype == np.uint64:
-        values = values >> HALF
-    return _one_permutation(values.astype(np.uint32, copy=False), offsets, bins)
-
-
 @kernel
-def _one_permutation(values: NDArray[np.uint32], offsets: Offsets, bins: int) -> NDArray[np.uint32]:
+def one_permutation(values: NDArray[np.uint32], offsets: Offsets, bins: int) -> NDArray[np.uint32]:
+    """A row of `bins` samples per document; all `EMPTY` for a document without values."""
     samples = np.full((offsets.size - 1, bins), EMPTY, np.uint32)
     borrowed_from = np.empty(bins, np.int64)
     for document in range(offsets.size - 1):

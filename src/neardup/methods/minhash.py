@@ -27,7 +27,13 @@ from numpy.typing import NDArray
 from neardup.arrays import Ragged, fixed_lists, large_list_array
 from neardup.config import option
 from neardup.errors import UsageError
-from neardup.kernels.minhash import agreements, group_hashes, one_permutation, permutations
+from neardup.kernels.minhash import (
+    HALF,
+    agreements,
+    group_hashes,
+    one_permutation,
+    permutations,
+)
 from neardup.kernels.shingles import shingle_hashes, sort_distinct
 from neardup.methods.base import key_batch
 from neardup.methods.token_method import HASHES, Comparison, TokenMethod, compare_sets
@@ -98,8 +104,11 @@ class Minhash(TokenMethod):
         self, tokens: Ragged, pages: pa.RecordBatch, survey: Survey | None
     ) -> list[pa.Array]:
         shingles = shingle_hashes(*tokens, self.options.shingle)
-        sampled = one_permutation if self.options.sampling == "one-permutation" else permutations
-        samples = sampled(*shingles, self.options.permutations)
+        if self.options.sampling == "one-permutation":
+            halves = (shingles[0] >> HALF).astype(np.uint32)
+            samples = one_permutation(halves, shingles[1], self.options.permutations)
+        else:
+            samples = permutations(*shingles, self.options.permutations)
         columns = [pa.FixedSizeListArray.from_arrays(samples.ravel(), samples.shape[1])]
         if self.options.verify == "exact":
             columns.append(large_list_array(*sort_distinct(*shingles)))
