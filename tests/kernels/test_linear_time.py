@@ -34,7 +34,7 @@ from neardup.kernels.feature_codes import paragraph_codes
 from neardup.kernels.fold import fold
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.json_lines import count_lines, read_lines
-from neardup.kernels.json_text import count_values, quoted_texts
+from neardup.kernels.json_text import count_values, quoted_texts, shared_ends
 from neardup.kernels.lines import (
     dense_lines,
     line_hashes,
@@ -179,6 +179,7 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     read_lines: _json_lines,
     sentence_offsets: _lines,
     sentence_spans: of_documents(sentence_spans),
+    shared_ends: lambda data: shared_ends(*(data, np.array([0, len(data)], np.int64)) * 2),
     text_bits: text_bits,
     token_hashes: of_documents(token_hashes),
     token_spans: of_documents(token_spans),

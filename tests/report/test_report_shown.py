@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.listing import against
+from kernels.reference import json_text
+from neardup.report.listing import differences
 from neardup.report.templates import percent, plural, short_lines, shortened, size, visible
 
 
@@ -41,27 +44,29 @@ def test_long_titles_are_cut_to_one_line() -> None:
 @given(st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from(" \x1f\u2028\u202e茶"))))
 def test_many_titles_are_cut_as_one(titles: list[str]) -> None:
     many = pa.array(titles, pa.string())
-    assert short_lines(many, 4) == [shortened(title, 4) for title in titles]
+    assert short_lines(many, 4).to_pylist() == [shortened(title, 4) for title in titles]
 
 
-@given(st.text(), st.text(), st.text(), st.text())
-def test_a_text_comes_back_from_what_it_does_not_share(
-    start: str, left: str, right: str, end: str
-) -> None:
-    text, other = start + left + end, start + right + end
-    brief = against(text, other)
-    if brief is None:
-        assert text == other
-    elif isinstance(brief, str):
-        assert brief == text
-    else:
-        first, last, between = brief
+PIECES = st.text() | st.sampled_from(
+    ["https://a.example/", "茶山里的气温一直偏低", "\u00e9\u0169", "𠮷"]
+)
+
+
+@given(PIECES, PIECES, PIECES, PIECES)
+def test_a_text_is_written_as_its_difference(start: str, left: str, right: str, end: str) -> None:
+    text, other = (part.replace("\0", "") for part in (start + left + end, start + right + end))
+    [written] = differences(pa.array([text]), pa.array([other])).to_pylist()
+    found, expected = json.loads(written), json_text.difference(text, other)
+    assert found == (list(expected) if isinstance(expected, tuple) else expected)
+    if isinstance(found, list):
+        first, last, between = found
         assert other[:first] + between + other[len(other) - last :] == text
-        assert max(text + other) <= "\uffff"
 
 
 def test_shared_ends_are_left_out() -> None:
-    assert against("https://a.example/1.html", "https://b.example/1.html") == (8, 15, "a")
+    one, other = "https://a.example/1.html", "https://b.example/1.html"
+    written = differences(pa.array([one, one]), pa.array([other, one]))
+    assert written.to_pylist() == ['[8,15,"a"]', "null"]
 
 
 @pytest.mark.parametrize(

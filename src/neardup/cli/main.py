@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import Annotated
 
@@ -71,6 +72,9 @@ def run() -> None:
     # Imports make a hundred thousand objects that stay; to search them for garbage several times
     # took a twentieth of the processor time of a small run.
     gc.set_threshold(OBJECTS_UNSEARCHED)
+    # NumPy starts a thread of linear algebra for each core, which waits busily at first. Nothing
+    # here multiplies matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Typer makes all commands that there are, though only one is called.
     commands = app.registered_commands
     called = [each for each in commands if [each.name] == sys.argv[1:2]]

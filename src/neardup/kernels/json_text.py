@@ -1,5 +1,5 @@
-"""Texts as JSON writes them: in quotes, with as few escapes as may be; and JSON read so far as to
-say how much of it there is.
+"""Texts as JSON writes them: in quotes, with as few escapes as may be, or as their difference from
+similar ones; and JSON read so far as to say how much of it there is.
 
 What must be escaped is a quote, a backslash and the control characters below a space; all else
 stands as it is, as `json.dumps(text, ensure_ascii=False)` has it.
@@ -84,6 +84,83 @@ def _escape(data: Bytes, at: int, text: Bytes) -> int:
             at += 4
         at += 2
     return at
+
+
+WORTH_SHORTENING = 10  # shared characters from which a difference is shorter than the text
+CONTINUES = 0x80  # the high bits of the bytes of a character after its first
+FOUR_BYTES = 0xF0  # the first byte of a character that JavaScript counts as two
+
+
+@kernel
+def shared_ends(
+    texts: Bytes, offsets: Numbers, others: Bytes, other_offsets: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """What each text shares with the other one: characters at the start, characters at the end, the
+    first byte between them, and the number of bytes between them, -1 if the texts are equal.
+
+    Texts that share little, or that have characters of four bytes, count as sharing nothing.
+    """
+    count = len(offsets) - 1
+    starts, ends = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    firsts, sizes = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for number in range(count):
+        text = texts[offsets[number] : offsets[number + 1]]
+        other = others[other_offsets[number] : other_offsets[number + 1]]
+        start = _shared_start(text, other)
+        sizes[number] = len(text)
+        if start == len(text) == len(other):
+            sizes[number] = -1
+            continue
+        end = _shared_end(text, other, min(len(text), len(other)) - start)
+        before, after = _characters(text[:start]), _characters(text[len(text) - end :])
+        if before + after >= WORTH_SHORTENING and _is_short(text) and _is_short(other):
+            starts[number], ends[number] = before, after
+            firsts[number], sizes[number] = start, len(text) - start - end
+    return starts, ends, firsts, sizes
+
+
+@kernel
+def _shared_start(text: Bytes, other: Bytes) -> int:
+    """Bytes of whole characters."""
+    most, at = min(len(text), len(other)), 0
+    while at < most and text[at] == other[at]:
+        at += 1
+    while at > 0 and (_is_within(text, at) or _is_within(other, at)):
+        at -= 1
+    return at
+
+
+@kernel
+def _shared_end(text: Bytes, other: Bytes, most: int) -> int:
+    count = 0
+    while count < most and text[len(text) - 1 - count] == other[len(other) - 1 - count]:
+        count += 1
+    while count > 0 and _is_within(text, len(text) - count):
+        count -= 1
+    return count
+
+
+@kernel
+def _is_within(text: Bytes, at: int) -> bool:
+    """Whether a character goes on at this byte."""
+    return at < len(text) and text[at] & 0xC0 == CONTINUES
+
+
+@kernel
+def _characters(text: Bytes) -> int:
+    count = 0
+    for byte in text:
+        count += byte & 0xC0 != CONTINUES
+    return count
+
+
+@kernel
+def _is_short(text: Bytes) -> bool:
+    """Whether no character has four bytes."""
+    for byte in text:
+        if byte >= FOUR_BYTES:
+            return False
+    return True
 
 
 @kernel

@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pyarrow import csv
 
-from neardup.arrays import string_buffers
+from neardup.arrays import Numbers, string_array, string_buffers
 from neardup.errors import OutputError
 from neardup.kernels.json_text import quoted_texts
 from neardup.local.run import Stage
@@ -321,13 +322,13 @@ def _lines(batch: pa.RecordBatch, ready: tuple[str, ...]) -> memoryview:
     parts: list[pa.Array | str] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         parts += [f'{", " if parts else "{"}"{name}": ']
-        parts += [column if name in ready else _values(column)]
+        parts += [column if name in ready else json_values(column)]
     lines = pc.binary_join_element_wise(*parts, "}\n", "")
     data, offsets = string_buffers(lines)
     return data[offsets[0] : offsets[-1]].data
 
 
-def _values(column: pa.Array) -> pa.StringArray:
+def json_values(column: pa.Array) -> pa.StringArray:
     """A column as JSON."""
     if pa.types.is_string(column.type):
         written = _quoted(column)
@@ -344,7 +345,10 @@ def _values(column: pa.Array) -> pa.StringArray:
 
 def _quoted(column: pa.StringArray) -> pa.StringArray:
     data, offsets = string_buffers(column)
-    addresses = np.uint64(data.ctypes.data) + offsets[:-1].astype(np.uint64)
-    quoted, ends = quoted_texts(addresses, np.diff(offsets), NOTHING)
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(quoted)]
-    return pa.Array.from_buffers(pa.string(), len(column), buffers)
+    return json_strings(data, offsets[:-1], np.diff(offsets))
+
+
+def json_strings(data: NDArray[np.uint8], firsts: Numbers, sizes: Numbers) -> pa.StringArray:
+    """Stretches of UTF-8 as JSON; an empty one where the size is below 0."""
+    addresses = np.uint64(data.ctypes.data) + firsts.astype(np.uint64)
+    return string_array(*quoted_texts(addresses, sizes, NOTHING))

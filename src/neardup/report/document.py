@@ -44,6 +44,8 @@ from neardup.report.templates import (
     counted,
     environment,
     number,
+    script_safe,
+    script_safe_json,
     translator,
 )
 
@@ -159,19 +161,20 @@ def _words(script: str, language: Language) -> dict[str, str]:
     }
 
 
-def _data(
-    listing: Listing, pairs: list[dict[str, Any]], words: Mapping[str, str]
-) -> dict[str, Any]:
-    """What the script shows."""
-    return {
+def _data(listing: Listing, pairs: list[dict[str, Any]], words: Mapping[str, str]) -> str:
+    """What the script shows, as JSON."""
+    data = {
         "words": words,
         "relations": RELATIONS,
         "canonical": CANONICAL,
         "clusters": {name: getattr(listing, name) for name in ("count", "size", "hosts", "saved")},
-        "pages": listing.pages,
         "pairs": pairs,
         "longest_text": LONGEST_TEXT,
     }
+    columns = ",".join(
+        f'"{name}":[{",".join(values.to_pylist())}]' for name, values in listing.pages.items()
+    )
+    return f'{script_safe_json(data)[:-1]},"pages":{{{script_safe(columns)}}}}}'
 
 
 def _size_bar(each: SizeClass) -> tuple[str, int, str]:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import Numbers as Rows
+from neardup.arrays import places_in_runs
 from neardup.local.corpus import Corpus
 from neardup.local.outcome import REJECTED
 from neardup.local.pipeline import Judged, Outcome
@@ -131,18 +132,18 @@ def clusters_by_size(outcome: Outcome) -> tuple[Rows, Rows]:
     return clusters[np.argsort(-sizes[clusters], kind="stable")], sizes
 
 
-def listed_members(outcome: Outcome, room: Room) -> list[Rows]:
-    """The pages of each cluster worth listing, largest cluster first, the kept page first."""
+def listed_members(outcome: Outcome, room: Room) -> tuple[Rows, Rows]:
+    """The pages of the clusters worth listing, largest cluster first, its kept page first; and how
+    many pages of each cluster they are."""
     clusters, sizes = clusters_by_size(outcome)
-    listed = np.minimum(sizes[clusters], room.members_of_a_cluster)
-    clusters = clusters[np.cumsum(listed) <= room.listed_pages]
+    counts = np.minimum(sizes[clusters], room.members_of_a_cluster)
+    clusters = clusters[np.cumsum(counts) <= room.listed_pages]
     rank = np.full(sizes.size, clusters.size)
     rank[clusters] = np.arange(clusters.size)
     pages = np.flatnonzero(rank[outcome.labels] < clusters.size)
-    order = np.lexsort((pages, ~outcome.is_kept[pages], rank[outcome.labels[pages]]))
-    ends = np.cumsum(sizes[clusters])
-    members = np.split(pages[order], ends)[:-1]
-    return [some[: room.members_of_a_cluster] for some in members]
+    pages = pages[np.lexsort((pages, ~outcome.is_kept[pages], rank[outcome.labels[pages]]))]
+    is_listed = places_in_runs(rank[outcome.labels[pages]]) < room.members_of_a_cluster
+    return pages[is_listed], counts[: clusters.size]
 
 
 def sampled_pairs(judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room) -> Rows:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from rapidfuzz.distance import Postfix, Prefix
 
 from neardup.arrays import Numbers as Rows
+from neardup.arrays import distinct, offsets_of, string_buffers
+from neardup.kernels.json_text import shared_ends
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
+from neardup.local.result import json_strings, json_values
 from neardup.model import Relation
 from neardup.report import Language
 from neardup.report.actions import Canonical, canonical_states
@@ -38,74 +40,91 @@ from neardup.report.templates import (
 LONGEST_PAGE = 200_000  # characters of a page that are looked at for the text that counts
 LONGEST_EVIDENCE = 1_500  # characters
 RELATIONS = [str(relation) for relation in Relation]
-WORTH_SHORTENING = 10  # shared characters from which the short form saves bytes
-PAGE_COLUMNS = ["id", "url", "title", "bytes", "relation", "similarity", "canonical"]
 CANONICAL = [str(state) for state in Canonical]
-
-# A text relative to another one: None if they are equal, the text itself, or the characters shared
-# at the start and at the end with the text between them.
-Brief = str | tuple[int, int, str] | None
 
 
 @dataclass
 class Listing:
     """The listed clusters. `pages` run along `count`, and the first of each cluster is kept.
 
-    Ids and titles are written against those of the kept page, URLs against the page's id (see
-    `against`); `relation` is a place in `RELATIONS`, `canonical` one in `CANONICAL`.
+    They are JSON. Ids and titles are written against those of the kept page, URLs against the
+    page's id (see `differences`); `relation` is a place in `RELATIONS`, `canonical` one in
+    `CANONICAL`.
     """
 
-    labels: list[int] = field(default_factory=list)
-    count: list[int] = field(default_factory=list)  # of the pages listed
-    size: list[int] = field(default_factory=list)  # of all pages
-    hosts: list[int] = field(default_factory=list)
-    saved: list[int] = field(default_factory=list)  # bytes
-    pages: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in PAGE_COLUMNS})
+    labels: list[int]
+    count: list[int]  # of the pages listed
+    size: list[int]  # of all pages
+    hosts: list[int]
+    saved: list[int]  # bytes
+    pages: dict[str, pa.StringArray]
 
 
 def list_clusters(corpus: Corpus, outcome: Outcome, hosts: Hosts, room: Room) -> Listing:
     """The largest clusters that fit."""
-    listing = Listing()
-    clusters = listed_members(outcome, room)
-    if not clusters:
-        return listing
-    columns = _page_columns(corpus, outcome, np.concatenate(clusters))
+    pages, counts = listed_members(outcome, room)
+    ends = offsets_of(counts)
+    columns = _page_columns(corpus, outcome, pages, np.repeat(ends[:-1], counts))
+    sizes = sum(
+        (_size_in_file(column) for column in columns.values()), np.zeros(pages.size, np.int64)
+    )
+    clusters = int(np.searchsorted(offsets_of(sizes)[ends[1:]], room.listing_bytes, "right"))
+    labels = outcome.labels[pages[ends[:clusters]]]
     totals = _totals(corpus, outcome, hosts)
-    first, left = 0, room.listing_bytes
-    for members in clusters:
-        here = slice(first, first + members.size)
-        first = here.stop
-        pages = _briefly({name: values[here] for name, values in columns.items()})
-        left -= len(script_safe_json([*pages.values()]).encode())
-        if left < 0:
-            break
-        label = int(outcome.labels[members[0]])
-        listing.labels.append(label)
-        listing.count.append(int(members.size))
-        for name, total in totals.items():
-            getattr(listing, name).append(int(total[label]))
-        for name, values in pages.items():
-            listing.pages[name].extend(values)
-    return listing
+    return Listing(
+        labels.tolist(),
+        counts[:clusters].tolist(),
+        pages={name: column[: ends[clusters]] for name, column in columns.items()},
+        **{name: total[labels].tolist() for name, total in totals.items()},
+    )
 
 
-def _page_columns(corpus: Corpus, outcome: Outcome, pages: Rows) -> dict[str, list[Any]]:
-    titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
-    is_kept = outcome.is_kept[pages]
+def _size_in_file(column: pa.StringArray) -> Rows:
+    """The bytes of each value with its comma, once `<` is escaped."""
+    escapes = pc.multiply(pc.count_substring(column, "<"), 5)
+    size: Rows = pc.add(pc.add(pc.binary_length(column), escapes), 1).to_numpy()
+    return size
+
+
+def _page_columns(
+    corpus: Corpus, outcome: Outcome, pages: Rows, kept: Rows
+) -> dict[str, pa.StringArray]:
+    """What is listed of some pages; `kept` is the place of each one's kept page among them."""
+    found = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
+    titles = short_lines(
+        pa.array([found.get(page, "") for page in pages.tolist()], pa.string()), LONGEST_TITLE
+    )
+    ids = short_lines(corpus.ids.take(pa.array(pages)), LONGEST_NAME)
+    urls = short_lines(_column(corpus, "url", pages), LONGEST_NAME)
+    is_kept = pa.array(outcome.is_kept[pages])
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
-    to_kept = outcome.to_kept.take(pa.array(member[pages], mask=is_kept))
-    relations = pc.index_in(to_kept["relation"], pa.array(RELATIONS))
+    to_kept = outcome.to_kept.take(pa.array(member[pages], mask=outcome.is_kept[pages]))
+    similarities = pa.array(map(rounded, to_kept["similarity"].to_pylist()), pa.float64())
+    relations = pc.index_in(to_kept["relation"].combine_chunks(), pa.array(RELATIONS))
+    first_id, first_title = ids.take(pa.array(kept)), titles.take(pa.array(kept))
     return {
-        "id": short_lines(corpus.ids.take(pa.array(pages)), LONGEST_NAME),
-        "url": short_lines(_column(corpus, "url", pages), LONGEST_NAME),
-        "title": short_lines(
-            pa.array([titles.get(page, "") for page in pages.tolist()], pa.string()), LONGEST_TITLE
-        ),
-        "bytes": corpus.pages["size"].take(pa.array(pages)).to_pylist(),
-        "relation": relations.to_pylist(),
-        "similarity": [*map(rounded, to_kept["similarity"].to_pylist())],
-        "canonical": _canonical_states(corpus, outcome, pages).to_pylist(),
+        "id": pc.if_else(is_kept, json_values(ids), differences(ids, first_id)),
+        "url": differences(urls, ids),
+        "title": pc.if_else(is_kept, json_values(titles), differences(titles, first_title)),
+        "bytes": json_values(_column(corpus, "size", pages)),
+        "relation": json_values(relations),
+        "similarity": json_values(similarities),
+        "canonical": json_values(_canonical_states(corpus, outcome, pages)),
     }
+
+
+def differences(texts: pa.StringArray, others: pa.StringArray) -> pa.StringArray:
+    """Each text as its difference from the other one, in JSON: null if they are equal, the text
+    itself, or the characters shared at the start and at the end, and the text between them."""
+    data, offsets = string_buffers(texts)
+    starts, ends, firsts, sizes = shared_ends(data, offsets, *string_buffers(others))
+    between = json_strings(data, offsets[:-1] + firsts, sizes)
+    numbers = (pa.array(each).cast(pa.string()) for each in (starts, ends))
+    written = pc.binary_join_element_wise(
+        "[", next(numbers), ",", next(numbers), ",", between, "]", ""
+    )
+    written = pc.if_else(pa.array(starts + ends > 0), written, between)
+    return pc.if_else(pa.array(sizes < 0), "null", written)
 
 
 def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> pa.Array:
@@ -130,40 +149,12 @@ def rounded(similarity: float | None) -> float | None:
     return None if similarity is None else round(similarity, 4)
 
 
-def _briefly(pages: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """The pages of one cluster: ids and titles against the kept page's, URLs against the id."""
-    ids, titles = pages["id"], pages["title"]
-    return {
-        **pages,
-        "id": [ids[0], *(against(id_, ids[0]) for id_ in ids[1:])],
-        "url": [against(url, id_) for url, id_ in zip(pages["url"], ids, strict=True)],
-        "title": [titles[0], *(against(title, titles[0]) for title in titles[1:])],
-    }
-
-
-def against(text: str, other: str) -> Brief:
-    """`text` as its difference from `other`."""
-    if text == other:
-        return None
-    start = Prefix.similarity(text, other)
-    rest, other_rest = text[start:], other[start:]
-    end = Postfix.similarity(rest, other_rest)
-    if start + end < WORTH_SHORTENING or not _counts_alike(text) or not _counts_alike(other):
-        return text
-    return start, end, rest[: len(rest) - end]
-
-
-def _counts_alike(text: str) -> bool:
-    """JavaScript counts characters beyond U+FFFF as two."""
-    return text.isascii() or max(text) <= "\uffff"
-
-
 def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Rows]:
     """By cluster: pages, bytes that the duplicates take, hosts."""
     labels, count = outcome.labels, outcome.labels.size
     bytes_ = np.where(outcome.is_kept, 0, corpus.pages["size"].to_numpy())
     named = np.array([bool(name) for name in hosts.names])[hosts.of_page]
-    on_host = np.unique((labels * len(hosts.names) + hosts.of_page)[named]) // len(hosts.names)
+    on_host = distinct((labels * len(hosts.names) + hosts.of_page)[named]) // len(hosts.names)
     return {
         "size": np.bincount(labels, minlength=count),
         "saved": np.bincount(labels, weights=bytes_, minlength=count).astype(np.int64),

@@ -15,14 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from neardup.arrays import booleans
 from neardup.config import read_toml
 from neardup.kernels.compiled import writable
 from neardup.report import Language
@@ -145,7 +143,6 @@ def environment(*folders: Path, language: Language = "en") -> Environment:
         visible=visible,
         name=lambda text: shortened(text, LONGEST_NAME),
         title=lambda text: shortened(text, LONGEST_TITLE),
-        script_json=lambda data: Markup(script_safe_json(data)),
     )
     templates.globals["t"] = t
     return templates
@@ -230,16 +227,13 @@ _UNEVEN = (
 )
 
 
-def short_lines(texts: pa.StringArray, limit: int) -> list[str]:
+def short_lines(texts: pa.StringArray, limit: int) -> pa.StringArray:
     """`shortened` of each text. Nearly all are fine as they are."""
-    is_fine = pc.and_(
-        pc.less_equal(pc.utf8_length(texts), limit),
-        pc.invert(pc.match_substring_regex(texts, _UNEVEN)),
+    is_odd = pc.or_(
+        pc.greater(pc.utf8_length(texts), limit), pc.match_substring_regex(texts, _UNEVEN)
     )
-    lines: list[str] = texts.to_pylist()
-    for row in np.flatnonzero(~booleans(is_fine)).tolist():
-        lines[row] = shortened(lines[row], limit)
-    return lines
+    odd = [shortened(text, limit) for text in texts.filter(is_odd).to_pylist()]
+    return pc.replace_with_mask(texts, is_odd, pa.array(odd, pa.string())) if odd else texts
 
 
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -247,7 +241,11 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 def script_safe_json(data: object) -> str:
     """JSON that can neither end the `script` element around it nor be read as markup."""
-    text = _JSON.encode(data)
+    return script_safe(_JSON.encode(data))
+
+
+def script_safe(text: str) -> str:
+    """The same of JSON text."""
     for character in "<\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

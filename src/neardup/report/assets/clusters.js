@@ -1,6 +1,6 @@
 // The list of clusters. Columns are arrays in which the pages of a cluster follow each other.
 
-// A text stored as its difference from another: see `against` in listing.py.
+// A text stored as its difference from another: see `differences` in listing.py.
 function whole(text, other) {
   if (text === null) return other;
   if (typeof text === "string") return text;
