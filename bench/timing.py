@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -43,12 +44,15 @@ def dedup_command(pages: Path, out: Path, *options: str) -> list[str]:
 def run_command(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Cost:
     """Run a command without its output; an error if it fails."""
     started = time.perf_counter()
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if status:
-        raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=messages
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if status:
+            messages.seek(0)
+            said = messages.read()[-1000:].decode(errors="replace").strip()
+            raise RuntimeError(f"{' '.join(command)} ended with status {status}: {said}")
     wall = time.perf_counter() - started
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)
