@@ -372,13 +372,15 @@ class Statements:
             plain, _ = canonical_urls(declared, leave_odd=True)
             elsewhere = declares & ~booleans(pc.equal(plain, canonical))
 
-            def believed(row: int) -> str:
-                if address := plain[row].as_py():
-                    own: str = canonical[row].as_py()
-                    return urls.believed(own, address) or own
-                return self._address(row, known[row].as_py())[1]
-
-            canonical = replaced(canonical, elsewhere, believed)
+            rows = np.flatnonzero(elsewhere)
+            both = (each.take(pa.array(rows)).to_pylist() for each in (canonical, plain))
+            believed = [
+                urls.believed(own, address) or own
+                if address
+                else self._address(row, known[row].as_py())[1]
+                for row, own, address in zip(rows.tolist(), *both, strict=True)
+            ]
+            canonical = _filled(canonical, elsewhere, believed)
         return url, canonical, hosts
 
     def _address(self, row: int, url: str) -> tuple[str, str]:
