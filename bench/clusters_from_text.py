@@ -6,10 +6,14 @@ before the clock starts, and kernels are compiled. We measure ourselves in four 
 same texts as an Arrow column; "dedup" is the whole run from a Parquet file to a result directory;
 "command" is the same run as a shell command, with start-up. Ratios are of processor time, which
 other work on the machine does not affect; wall-clock seconds are listed too. Each job runs up to
-three times within ten seconds, ours and theirs, and the fastest run counts.
+three times within ten seconds, ours and theirs, and the fastest run counts. Bytecode is kept, as
+Python does by default.
+
+At the large size, in English, `neardup dedup` with two workers is also compared with the whole
+commands of text-dedup and datatrove with two workers, from Parquet files to files with the result.
 
 A peer may live in another Python: NEARDUP_PEERS=/path/to/python[:/another] (text-dedup needs other
-versions of our dependencies). `bench/peers.py` shows how each peer is used. Only peers with a
+versions of our dependencies; datatrove's commands need tokenizers and xxhash below 4). `bench/peers.py` shows how each peer is used. Only peers with a
 target run at the large size.
 """
 
@@ -28,8 +32,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bench.peers import PEERS, timed
-from bench.timing import dedup_command, run_command
+from bench.peers import PEERS, WORKERS, timed
+from bench.timing import Cost, dedup_command, kept_bytecode, run_command
 from neardup import dedup, find_duplicates
 
 SIZE, FULL_SIZE, WARM_UP = 20_000, 200_000, 1_024
@@ -73,6 +77,7 @@ def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
     peers = {
         name: run_peer(name, path, language) for name in PEERS if size == SIZE or name in SMALL
     }
+    commands = whole_commands(path, work) if language == "en" and size > SIZE else {}
     return {
         "megabytes": round(pc.sum(pc.binary_length(texts)).as_py() / 1e6, 1),
         **ours,
@@ -85,6 +90,7 @@ def measure_all(work: Path, language: str, size: int) -> dict[str, object]:
             for name, figures in peers.items()
             if "processor_seconds" in figures
         },
+        **commands,
     }
 
 
@@ -116,12 +122,60 @@ def whole_run(path: Path, out: Path) -> int:
     return clusters
 
 
-def whole_command(path: Path, out: Path) -> dict[str, Any]:
-    """`neardup dedup` with start-up, on one thread; the second of two runs."""
-    command = dedup_command(path, out, "--workers", "1", "--quiet")
-    run_command(command)
-    cost = run_command(command)
+def whole_command(path: Path, out: Path, workers: int = 1) -> dict[str, Any]:
+    """`neardup dedup` with start-up; the second of two runs, the first of which keeps bytecode."""
+    command = dedup_command(path, out, "--workers", str(workers), "--quiet")
+    environment = kept_bytecode(out.with_name("bytecode"))
+    run_command(command, environment)
+    return _figures(run_command(command, environment))
+
+
+def _figures(cost: Cost) -> dict[str, Any]:
     return {"processor_seconds": round(cost.processor, 3), "wall_seconds": round(cost.wall, 3)}
+
+
+def whole_commands(path: Path, work: Path) -> dict[str, Any]:
+    """Whole commands with two workers: ours, and those of peers that are there, with ratios."""
+    halves = work / "halves"  # datatrove gives each worker a file
+    halves.mkdir(exist_ok=True)
+    table = pq.read_table(path)
+    for number in range(WORKERS):
+        rows = len(table) // WORKERS
+        pq.write_table(table.slice(number * rows, rows), halves / f"{number}.parquet")
+    ours = whole_command(path, work / "out", WORKERS)
+    found: dict[str, Any] = {"command, two workers": ours}
+    for name in ("datatrove", "text_dedup"):
+        theirs = _peer_command(name, path, halves, work / name)
+        found |= {f"{name}, two workers": theirs}
+        if "processor_seconds" in theirs:
+            ratio = round(theirs["processor_seconds"] / ours["processor_seconds"], 2)
+            found |= {f"{name} / command, two workers (at least 15)": ratio}
+    return found
+
+
+def _peer_command(name: str, path: Path, halves: Path, work: Path) -> dict[str, Any]:
+    """The figures of a peer's whole command, from the first Python that has it."""
+    text_dedup = (
+        f"-m text_dedup.minhash --path parquet --data_files {path} --split train --column text "
+        f"--output {work}/out --cache_dir {work}/cache --num_proc {WORKERS} --ngram 5 "
+        "--num_perm 128 --threshold 0.7 --hash_func xxh3 --use_auth_token false"
+    ).split()
+    peers = str(Path(__file__).with_name("peers.py"))
+    arguments = {
+        "datatrove": [peers, "datatrove_command", str(halves), str(work)],
+        "text_dedup": text_dedup,
+    }
+    for python in _pythons():
+        shutil.rmtree(work, ignore_errors=True)
+        try:
+            return _figures(run_command([python, *arguments[name]], {**os.environ, **ONE_THREAD}))
+        except RuntimeError as error:
+            reason = str(error)
+    return {"not measured": reason}
+
+
+def _pythons() -> list[str]:
+    return [sys.executable, *filter(None, os.environ.get("NEARDUP_PEERS", "").split(":"))]
 
 
 def run_peer(name: str, path: Path, language: str) -> dict[str, Any]:
@@ -129,7 +183,7 @@ def run_peer(name: str, path: Path, language: str) -> dict[str, Any]:
     script = str(Path(__file__).with_name("peers.py"))
     options = ["--characters"] if language == "zh" else []
     reason = ""
-    for python in [sys.executable, *filter(None, os.environ.get("NEARDUP_PEERS", "").split(":"))]:
+    for python in _pythons():
         done = subprocess.run(
             [python, script, name, str(path), *options],
             capture_output=True,

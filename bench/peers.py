@@ -1,10 +1,14 @@
 """Other libraries, from texts to clusters. A script of its own, for any Python that has the peer:
 
     python bench/peers.py NAME TEXTS.parquet [--characters]
+    python bench/peers.py datatrove_command TEXTS_FOLDER WORK_FOLDER
 
 One thread, 128 samples. Each peer is used as in its documentation; those that leave shingles to the
 caller get runs of five words (eight characters in Chinese), made in Python. Prints processor and
 wall-clock seconds and the number of clusters as JSON, without the time for reading and imports.
+
+`datatrove_command` runs the four steps of datatrove, which has no command of its own, with two
+workers: from a folder with a Parquet file for each worker to files with the kept documents.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
@@ -19,6 +24,7 @@ from typing import Any
 
 SAMPLES, BANDS, THRESHOLD = 128, 32, 0.7
 WORDS, CHARACTERS = 5, 8
+WORKERS = 2  # of whole commands
 RUNS, QUICK = 3, 10.0  # most runs; no further run after this many seconds
 Pairs = Iterable[tuple[int, int]]
 
@@ -153,6 +159,40 @@ def pairs_by_band(signatures: Iterable[Iterable[Hashable]], bands: int) -> Pairs
             yield from ((row, rows[0]) for row in rows[1:])
 
 
+def datatrove_command(texts: str, work: str) -> None:
+    """Signatures, buckets, clusters and filter as in datatrove's example, words split at spaces."""
+    from datatrove.executor import LocalPipelineExecutor  # noqa: PLC0415
+    from datatrove.pipeline.dedup import minhash  # noqa: PLC0415
+    from datatrove.pipeline.readers import ParquetReader  # noqa: PLC0415
+    from datatrove.pipeline.writers import ParquetWriter  # noqa: PLC0415
+    from datatrove.utils.word_tokenizers import WhitespaceTokenizer  # noqa: PLC0415
+
+    config = minhash.MinhashConfig()
+    signatures, buckets, removed = (f"{work}/{name}" for name in ("signatures", "buckets", "ids"))
+    steps: list[tuple[int, list[Any]]] = [
+        (
+            WORKERS,
+            [
+                ParquetReader(texts),
+                minhash.MinhashDedupSignature(signatures, config, WhitespaceTokenizer()),
+            ],
+        ),
+        (config.num_buckets, [minhash.MinhashDedupBuckets(signatures, buckets, config=config)]),
+        (1, [minhash.MinhashDedupCluster(buckets, removed, config)]),
+        (
+            WORKERS,
+            [
+                ParquetReader(texts),
+                minhash.MinhashDedupFilter(removed),
+                ParquetWriter(f"{work}/kept"),
+            ],
+        ),
+    ]
+    for number, (tasks, pipeline) in enumerate(steps):
+        logs = f"{work}/logs/{number}"
+        LocalPipelineExecutor(pipeline, tasks, workers=WORKERS, logging_dir=logs).run()
+
+
 class _Splitter:
     """A tokeniser that splits at white space, or into characters."""
 
@@ -206,6 +246,9 @@ def timed(job: Callable[[], int]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == datatrove_command.__name__:
+        datatrove_command(*sys.argv[2:])
+        sys.exit()
     import pyarrow.parquet as pq
 
     parser = argparse.ArgumentParser(description=__doc__)

@@ -12,7 +12,6 @@ same ratio for the scanner alone, with half of the pages in each of two threads.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from bench.stages import StageClock
-from bench.timing import best_seconds, dedup_command, run_command
+from bench.timing import best_seconds, dedup_command, kept_bytecode, run_command
 from neardup.api import dedup
 from neardup.evaluation.synth import write_set
 from neardup.kernels.scan import Scanner
@@ -94,14 +93,11 @@ def in_process(*arguments: object) -> dict[str, Any]:
 
 
 def small_runs(pages: Path, work: Path) -> float:
-    """Processor seconds of `neardup dedup` over fifty pages, the best of three.
-
-    Bytecode is kept, as Python does by default: compiling the libraries again takes 0.8 s more.
-    """
-    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(work / "bytecode")}
+    """Processor seconds of `neardup dedup` over fifty pages, the best of three."""
+    environment = kept_bytecode(work / "bytecode")
     command = dedup_command(pages, work / "again", "--no-report")
     costs = [  # the first run writes the bytecode
-        run_command(command, {**os.environ, **kept}).processor for _ in range(ROUNDS + 1)
+        run_command(command, environment).processor for _ in range(ROUNDS + 1)
     ]
     return round(min(costs), 2)
 

@@ -41,6 +41,12 @@ def dedup_command(pages: Path, out: Path, *options: str) -> list[str]:
     return [*command, *options]
 
 
+def kept_bytecode(folder: Path) -> dict[str, str]:
+    """The environment of a command whose bytecode is kept, as Python does by default: compiling the
+    libraries again takes 0.8 s more."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
+
+
 def run_command(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Cost:
     """Run a command without its output; an error if it fails."""
     started = time.perf_counter()
