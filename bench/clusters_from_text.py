@@ -13,8 +13,8 @@ At the large size, in English, `neardup dedup` with two workers is also compared
 commands of text-dedup and datatrove with two workers, from Parquet files to files with the result.
 
 A peer may live in another Python: NEARDUP_PEERS=/path/to/python[:/another] (text-dedup needs other
-versions of our dependencies; datatrove's commands need tokenizers and xxhash below 4). `bench/peers.py` shows how each peer is used. Only peers with a
-target run at the large size.
+versions of our dependencies; the whole run of datatrove needs tokenizers, and xxhash below 4).
+`bench/peers.py` shows how each peer is used. Only peers with a target run at the large size.
 """
 
 from __future__ import annotations

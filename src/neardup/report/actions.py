@@ -72,15 +72,14 @@ class Action(StrEnum):
 def canonical_states(
     urls: pa.Array, declared: pa.Array, kept_urls: pa.Array, kept_declared: pa.Array
 ) -> pa.Array:
-    """`Canonical` of each duplicate; `kept_declared` are the links of the kept pages."""
-    url, link, kept_url, kept_link = (
-        canonical_urls(each)[0] for each in (urls, declared, kept_urls, kept_declared)
-    )
+    """`Canonical` of each duplicate. `kept_declared` are the links of the kept pages; links are in
+    canonical form, as in a corpus."""
+    url, kept_url = (canonical_urls(each)[0] for each in (urls, kept_urls))
     return pc.case_when(
         pc.make_struct(
-            is_empty(link),
-            pc.or_(pc.equal(link, kept_link), pc.equal(link, kept_url)),
-            pc.equal(link, url),
+            is_empty(declared),
+            pc.or_(pc.equal(declared, kept_declared), pc.equal(declared, kept_url)),
+            pc.equal(declared, url),
         ),
         *map(str, (Canonical.MISSING, Canonical.RIGHT, Canonical.ITSELF, Canonical.CONFLICTING)),
     )

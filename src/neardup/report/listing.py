@@ -129,16 +129,11 @@ def differences(texts: pa.StringArray, others: pa.StringArray) -> pa.StringArray
 
 def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> pa.Array:
     """What the canonical link of each page says, given the page that is kept; null for that."""
-    kept = outcome.kept[pages]
-    states = canonical_states(
-        *(
-            _column(corpus, name, rows)
-            for rows in (pages, kept)
-            for name in ("url", "canonical_url")
-        )
-    )
+    is_kept = outcome.is_kept[pages]
+    both, names = (pages[~is_kept], outcome.kept[pages[~is_kept]]), ("url", "canonical_url")
+    states = canonical_states(*(_column(corpus, name, at) for at in both for name in names))
     places = pc.index_in(states, pa.array(CANONICAL))
-    return pc.if_else(pa.array(outcome.is_kept[pages]), pa.scalar(None, places.type), places)
+    return places.take(pa.array(np.cumsum(~is_kept) - 1, mask=is_kept))
 
 
 def _column(corpus: Corpus, name: str, pages: Rows) -> pa.Array:
