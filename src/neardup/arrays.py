@@ -24,7 +24,7 @@ import pyarrow as pa
 import zstandard
 from numpy.typing import NDArray
 
-from neardup.kernels.memory import Addresses, copy_lists, gather
+from neardup.kernels.memory import Addresses, copy_lists
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -253,7 +253,7 @@ class FeatureRows:
         self.numbers = numbers
         count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
         self._parts: Sequence[FeatureRows] = ()
-        self._addresses: dict[object, Addresses] = {}  # by columns, or by what computes them
+        self._addresses: dict[object, Addresses] = {}  # by what computes them
         # Row numbers may have gaps: a Spark task has some pages of a run.
         self._places = Places(np.zeros(count, np.int32), np.zeros(count, np.int32))
         for number, rows in enumerate(numbers):
@@ -296,30 +296,13 @@ class FeatureRows:
         """In which batch each of these rows is, and where in it."""
         return Places(self._places.batches[numbers], self._places.rows[numbers])
 
-    def words_at(self, names: tuple[str, ...], places: Places) -> NDArray[np.uint64]:
-        """64-bit columns as they are in memory: one row per column, one place per row.
-
-        They are read where they are, all columns in one call: to a kernel, a column of a batch is
-        a batch.
-        """
-        table = self._known(names, lambda batches: _number_addresses(names, batches))
-        columns = np.arange(len(names), dtype=np.int32)[:, None]
-        batches = (places.batches * np.int32(len(names)) + columns).ravel()
-        rows = np.concatenate([places.rows] * len(names))
-        return gather(table.ravel(), batches, rows).reshape(len(names), -1)
-
     def known(self, work: Callable[[Sequence[pa.RecordBatch]], Addresses]) -> Addresses:
         """What `work` finds out about the batches, which do not change: computed once. It gives a
         row for each batch."""
-        return self._known(work, work)
-
-    def _known(
-        self, key: object, work: Callable[[Sequence[pa.RecordBatch]], Addresses]
-    ) -> Addresses:
-        if key not in self._addresses:
-            parts = [part._known(key, work) for part in self._parts]
-            self._addresses[key] = np.concatenate(parts) if parts else work(self.batches)
-        return self._addresses[key]
+        if work not in self._addresses:
+            parts = [part.known(work) for part in self._parts]
+            self._addresses[work] = np.concatenate(parts) if parts else work(self.batches)
+        return self._addresses[work]
 
     def sides(self, left: Numbers, right: Numbers) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows of pairs as two batches, one row per pair."""
@@ -407,7 +390,7 @@ class _ListColumn:
         return pa.ListArray.from_arrays(starts, numbers, type=self._kind)
 
 
-def _number_addresses(names: Sequence[str], batches: Sequence[pa.RecordBatch]) -> Addresses:
+def addresses_of(names: Sequence[str], batches: Sequence[pa.RecordBatch]) -> Addresses:
     """Where 64-bit columns start, one row per batch."""
     return np.array(
         [[address_of(batch[name], 8) for name in names] for batch in batches], np.uint64

@@ -25,16 +25,6 @@ def columns(choices: list[Choice]) -> list[np.ndarray[tuple[int], np.dtype[np.in
     return [np.array([each[side] for each in choices], np.int32) for side in range(2)]
 
 
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=4), min_size=1, max_size=4), st.data())
-def test_gather(batches: list[list[int]], data: st.DataObject) -> None:
-    choices = chosen(data, [len(batch) for batch in batches])
-    arrays = [np.array(batch, np.uint64) for batch in batches]
-    addresses = np.array([array.ctypes.data for array in arrays], np.uint64)
-    batch, row = columns(choices)
-    found = memory.gather(addresses, batch, row).tolist()
-    assert found == plain.gather(batches, batch.tolist(), row.tolist())
-
-
 texts = st.lists(st.text(max_size=5), max_size=3)
 
 

@@ -34,8 +34,12 @@ class Described:
         self.numbers = numbers
         self.batch = batch
         self.rows = FeatureRows.of(batch)
-        self.size = batch.nbytes + BATCH_BYTES
         self._method = method
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes in memory."""
+        return int(self.batch.nbytes) + BATCH_BYTES
 
     @cached_property
     def every_key(self) -> Keys:

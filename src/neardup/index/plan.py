@@ -256,7 +256,7 @@ def _rows(
     groups = host_groups(method, features)
     decidable = method.decidable(features).to_pylist()
     columns = [pages[name].to_pylist() for name in ("id", "url", "host", "title")]
-    times = pages["time"].cast(pa.int64()).to_pylist()
+    times = pages["time"].view(pa.int64()).to_pylist()
     sizes = pages["size"].to_pylist()
     lengths = pc.utf8_length(pages["text"]).to_pylist()
     digests = pages["digest"].to_numpy().view(np.int64).tolist()

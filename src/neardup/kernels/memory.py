@@ -82,17 +82,6 @@ def floats_at(address: np.uint64, count: int) -> NDArray[np.float32]:
 
 
 @kernel
-def gather(columns: Addresses, batch: Numbers, row: Numbers) -> NDArray[np.uint64]:
-    """The unsigned 64-bit value of each row; `columns` has the address of the column of each batch,
-    and row p is row `row[p]` of batch `batch[p]`."""
-    found = np.empty(len(row), np.uint64)
-    for place in range(len(row)):
-        column = long_words_at(columns[batch[place]], row[place] + 1)
-        found[place] = column[row[place]]
-    return found
-
-
-@kernel
 def text_places(
     columns: Addresses, batch: Numbers, row: Numbers, number: NDArray[np.int64]
 ) -> tuple[Addresses, NDArray[np.int64]]:

@@ -16,6 +16,7 @@ store, in a result that a later run starts from, and on Spark. Instead of texts 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +24,9 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, string_buffers
+from neardup.arrays import FeatureRows, addresses_of, string_buffers
+from neardup.kernels import identity
+from neardup.kernels.identity import CONTENT, NEITHER, SHELLS
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.titles import titles_in_texts
 from neardup.model import Relation
@@ -45,9 +48,6 @@ COLUMNS = [
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
     pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
-NAMES = tuple(field.name for field in COLUMNS)
-# In what two pages are identical; two shells are not, and no method judges them.
-SHELLS, NEITHER, BYTES, CONTENT = -1, 0, 1, 2
 _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
     [
         [str(Relation.SAME), str(Relation.SAME), str(Relation.UNDECIDED)],
@@ -142,17 +142,11 @@ def identity_pairs(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np.int8]:
     """In what the two pages of each pair are identical."""
-    kinds = np.zeros(left.size, np.int8)
-    low, other_low = (rows.words_at(("text_low",), rows.places(side))[0] for side in (left, right))
-    pairs = np.flatnonzero((low == other_low) & (low != 0))
-    if pairs.size:
-        own, others = (rows.words_at(NAMES, rows.places(side[pairs])) for side in (left, right))
-        same_high, _, same_bytes, same_content, same_shell = own == others
-        kind = np.where(same_bytes, BYTES, np.where(same_content, CONTENT, NEITHER))
-        is_shell = (kind == NEITHER) | _is_little(*own[2:])
-        kind = np.where(same_shell & (own[-1] != 0) & is_shell, SHELLS, kind)
-        kinds[pairs] = np.where(same_high, kind, NEITHER)
-    return kinds
+    return identity.identical_kinds(rows.known(_addresses), *rows.places(left), *rows.places(right))
+
+
+def _addresses(batches: Sequence[pa.RecordBatch]) -> NDArray[np.uint64]:
+    return addresses_of(identity.COLUMNS, batches)
 
 
 def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> NDArray[np.bool_]:

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def gather(batches: Sequence[Sequence[int]], batch: Sequence[int], row: Sequence[int]) -> list[int]:
-    """The numbers at such rows of such batches."""
-    return [batches[b][r] for b, r in zip(batch, row, strict=True)]
-
-
 def texts(
     batches: Sequence[Sequence[Sequence[str]]],
     batch: Sequence[int],

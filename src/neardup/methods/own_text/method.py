@@ -35,6 +35,7 @@ from neardup.arrays import (
     ragged,
     string_array,
     string_buffers,
+    string_columns,
 )
 from neardup.kernels import lines as text_lines
 from neardup.kernels import own_shingles, own_text, site
@@ -390,7 +391,7 @@ def _related(said: NDArray[np.int8], pairs: Measured) -> list[pa.Array]:
     """Relation and similarity, which an undecided pair has none of."""
     undecided = said == RELATIONS.index(Relation.UNDECIDED)
     if said.size <= FEW:
-        names = pa.array([str(RELATIONS[number]) for number in said.tolist()], pa.string())
+        [names] = string_columns([RELATIONS[number] for number in said.tolist()])
     else:
         names = RELATION_NAMES.take(pa.array(said))
     if not undecided.any():

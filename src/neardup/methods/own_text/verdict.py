@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Places, address_of, string_array
+from neardup.arrays import FeatureRows, Places, address_of, addresses_of, string_array
 from neardup.config import option
 from neardup.kernels import own_verdict, shared_text
 from neardup.kernels.json_text import quoted_texts
@@ -127,9 +127,7 @@ def _text_bytes(texts: pa.StringArray) -> int:
 
 def number_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
     """Of the columns that `own_verdict` reads."""
-    return _table(
-        [[address_of(batch[name], 8) for name in own_verdict.COLUMNS] for batch in batches]
-    )
+    return addresses_of(own_verdict.COLUMNS, batches)
 
 
 RELATIONS = own_verdict.RELATIONS  # a relation is written as its place here
