@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from neardup.arrays import (
     FeatureRows,
     Places,
+    addresses_of,
     distinct,
     list_array,
     pack_lists,
@@ -87,12 +89,12 @@ def test_parts_together_are_read_like_one_table(parts: list[list[int]]) -> None:
     of_part, in_part = np.array(places, np.int32).T.copy()
     rows = FeatureRows.at([FeatureRows.of(each) for each in batches], Places(of_part, in_part))
     every = np.arange(len(rows))
-    for _ in range(2):  # also when it is known
-        a, b = rows.words_at(("a", "b"), rows.places(every))
-        assert a.tolist() == [number for part in parts for number in part]
-        assert b.tolist() == [1] * len(rows)
+    work = partial(addresses_of, ("a", "b"))
+    assert rows.known(work).tolist() == addresses_of(("a", "b"), batches).tolist()
+    assert rows.known(work) is rows.known(work)
     taken = rows.take(every[::-1])
-    assert taken["a"].to_pylist() == a.tolist()[::-1]
+    assert taken["a"].to_pylist() == [number for part in parts for number in part][::-1]
+    assert taken["b"].to_pylist() == [1] * len(rows)
     assert taken["c"].to_pylist() == [each for part in lists for each in part][::-1]
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from neardup import Index, RawPage, Relation, compare, dedup, html_page, text_page
 from neardup.arrays import FeatureRows
+from neardup.kernels.identity import NEITHER
 from neardup.methods import identical
 from neardup.methods.base import SharedKeys
 from neardup.methods.registry import BUILT_IN, make_method
@@ -218,5 +219,5 @@ def test_groups_pairs_and_keys_agree(drawn: list[tuple[str, str, str]]) -> None:
     left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     kinds = identical.identical_in(FeatureRows.of(rows), left, right).tolist()
     for (one, other), kind in zip(pairs, kinds, strict=True):
-        assert (kind != identical.NEITHER) == same(one, other)
-        assert kind == identical.NEITHER or len(of_page[one] & of_page[other]) == 2
+        assert (kind != NEITHER) == same(one, other)
+        assert kind == NEITHER or len(of_page[one] & of_page[other]) == 2

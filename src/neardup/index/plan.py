@@ -49,8 +49,9 @@ from neardup.index.sites import (
     survey_of_sites,
 )
 from neardup.index.state import ALIASES, StoredState, turn
+from neardup.kernels.identity import NEITHER
 from neardup.methods.base import Assigns, Method, SurveyResults, assigner
-from neardup.methods.identical import NEITHER, verdicts_on
+from neardup.methods.identical import verdicts_on
 from neardup.schemas import PAGES
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session

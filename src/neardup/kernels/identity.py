@@ -52,4 +52,5 @@ def identical_kinds(
 @kernel
 def _word(column: np.uint64, row: int) -> np.uint64:
     """A number of a column."""
-    return long_words_at(column, row + 1)[row]
+    word: np.uint64 = long_words_at(column, row + 1)[row]
+    return word

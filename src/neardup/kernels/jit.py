@@ -104,12 +104,7 @@ class Kernel(Deferred):
         self._by_types: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        kinds = tuple(
-            [
-                (each.dtype, each.flags.num, each.ndim) if type(each) is _ARRAY else _kind(each)
-                for each in arguments
-            ]
-        )
+        kinds = _kinds(arguments)
         run = self._ready.get(kinds)
         if run is None:
             with _LOADING:
@@ -139,12 +134,22 @@ class Kernel(Deferred):
         return dispatcher(self.py_func, self._options)
 
 
+def _kinds(values: tuple[Any, ...]) -> tuple[object, ...]:
+    """What machine code depends on of arguments. Tables of a kernel are tuples of many arrays."""
+    return tuple(
+        [
+            (each.dtype, each.flags.num, each.ndim) if type(each) is _ARRAY else _kind(each)
+            for each in values
+        ]
+    )
+
+
 def _kind(value: Any) -> object:
     """What machine code depends on of an argument that is not an array."""
     if type(value) is int:
         return int if -(1 << 63) <= value < 1 << 63 else object
     if isinstance(value, tuple):
-        return type(value), *map(_kind, value)
+        return type(value), _kinds(value)
     if isinstance(value, np.ndarray):
         return value.dtype, value.flags.num, value.ndim
     return type(value)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, booleans, list_array, one_batch
 from neardup.errors import UsageError
+from neardup.kernels.identity import NEITHER
 from neardup.methods import identical
 from neardup.model import Relation
 from neardup.schemas import ASSIGNED, KEYS, PAGES, PAIRS, VERDICTS
@@ -277,7 +278,7 @@ class Method(ABC):
         kinds = identical.identical_in(rows, left, right)
         if not kinds.any():
             return self.judge(rows, left, right, evidence=evidence)
-        open_ = kinds == identical.NEITHER
+        open_ = kinds == NEITHER
         judged = self.judge(rows, left[open_], right[open_], evidence=evidence)
         return identical.with_identical(judged, kinds)
 
