@@ -101,8 +101,8 @@ def _number_type(kind: np.dtype[Any]) -> pa.DataType:
 
 
 @cache
-def _list_type(kind: pa.DataType) -> pa.ListType:
-    return pa.list_(kind)
+def _list_type(kind: np.dtype[Any]) -> pa.ListType:
+    return pa.list_(_number_type(kind))
 
 
 class Ragged(NamedTuple):
@@ -114,25 +114,28 @@ class Ragged(NamedTuple):
     @property
     def sizes(self) -> Numbers:
         """How many values each row has."""
-        return np.diff(self.offsets)
+        return sizes_of(self.offsets)
 
 
 def ragged(column: pa.Array | pa.ChunkedArray) -> Ragged:
     """The values of the lists of a column, from the first on, and the offsets of its rows."""
     lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     offsets = lists.offsets.to_numpy().astype(np.int64)
-    values = lists.values.slice(offsets[0], offsets[-1] - offsets[0]).to_numpy()
-    return Ragged(values, offsets - offsets[0])
+    first = int(offsets[0])
+    values = lists.values.to_numpy()[first : int(offsets[-1])]
+    return Ragged(values, offsets - first if first else offsets)
 
 
 def list_array(values: NDArray[Any] | pa.Array, offsets: Numbers) -> pa.ListArray:
     """A column of lists: the way back from `ragged`."""
     if offsets[-1] > LARGEST_OFFSET:
         raise ValueError("more than 2 ** 31 values in one column of lists: pass fewer rows")
-    items = values if isinstance(values, pa.Array) else number_array(values)
+    if isinstance(values, pa.Array):
+        items, kind = values, pa.list_(values.type)
+    else:
+        items, kind = number_array(values), _list_type(values.dtype)
     # Numpy casts at a fifth of the cost of Arrow, which counts for a page that comes alone.
     buffers = [None, pa.py_buffer(offsets.astype(np.int32))]
-    kind = _list_type(items.type)
     return pa.Array.from_buffers(kind, offsets.size - 1, buffers, 0, children=[items])
 
 
@@ -160,6 +163,12 @@ def offsets_of(sizes: NDArray[Any]) -> Numbers:
     offsets = np.zeros(sizes.size + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def sizes_of(offsets: Numbers) -> Numbers:
+    """The way back from `offsets_of`: `np.diff` at a fifth of the cost, where there are few."""
+    sizes: Numbers = offsets[1:] - offsets[:-1]
+    return sizes
 
 
 def places_in_runs(values: NDArray[Any]) -> Numbers:

@@ -19,8 +19,8 @@ from neardup.index.candidates import (
     BOUNDS,
     Bounds,
     Keys,
+    candidates_of_few,
     candidates_of_many,
-    candidates_of_one,
 )
 from neardup.methods.minhash import Minhash
 from neardup.methods.registry import make_method
@@ -151,28 +151,38 @@ def test_a_copy_is_found_although_all_its_keys_are_hot(monkeypatch: pytest.Monke
             assert index.query(copy).of == pages[number].id
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("method", ["own-text", "simhash"])
-def test_candidates_of_a_page_alone_are_those_of_a_batch_of_one(method: str, seed: int) -> None:
-    """Pages that come alone have a way of their own to their candidates, and the same ones."""
+def test_candidates_of_few_pages_are_those_of_many(method: str, seed: int) -> None:
+    """A few entries of keys have a way of their own to their candidates, and the same ones."""
     chance = random.Random(seed)
     stored = range(1, 60)
     postings = [
         (key, number) for key in range(12) for number in stored if chance.random() < key / 11
     ]
     chance.shuffle(postings)
-    keys = Keys(np.arange(12), np.full(12, 100))
+    gone = {*chance.sample(stored, 5)}
+    again = sorted({*stored} - gone)[:: chance.choice([7, 60])] if seed % 2 else []
+    arriving = {**dict.fromkeys(again, 55), **dict.fromkeys(range(100, 100 + seed // 6 + 1), 60)}
+    entries = [
+        (key, page)
+        for key in range(12)
+        for page in sorted(arriving)
+        if page == 100 or chance.random() < 0.5
+    ]
+    keys = Keys(*np.array(entries, np.int64).T.copy())
     bounds = Bounds(hot=20, reach=5, candidates=8, window=chance.choice([None, 30]))
     session = cast("Session", _Seen({number: number for number in stored}))
-    gone = {*chance.sample(stored, 5)}
-    arguments = make_method(method), session, postings, keys, {100: 60}, gone, bounds
-    alone, together = candidates_of_one(*arguments), candidates_of_many(*arguments)
-    assert alone.left.tolist() == together.left.tolist()
-    assert alone.right.tolist() == together.right.tolist()
-    assert {*alone.remembered.entries()} == {*together.remembered.entries()}
-    assert alone.forgotten == together.forgotten
-    assert alone.left.size
-    assert alone.forgotten
+    arguments = make_method(method), session, postings, keys, arriving, gone, bounds
+    few, many = candidates_of_few(*arguments), candidates_of_many(*arguments)
+    assert [*zip(few.left.tolist(), few.right.tolist(), strict=True)] == [
+        *zip(many.left.tolist(), many.right.tolist(), strict=True)
+    ]
+    assert {*few.remembered.entries()} == {*many.remembered.entries()}
+    assert few.forgotten == many.forgotten
+    assert few.present == many.present
+    assert few.left.size
+    assert few.forgotten
 
 
 class _Seen:

@@ -30,6 +30,7 @@ from neardup.stores.session import Session
 
 Rows = NDArray[np.int64]
 
+FEW_ENTRIES = 1_000  # of keys that are paired one by one in less time than as arrays
 REJECTED = (Relation.DIFFERENT, Relation.UNDECIDED)
 
 
@@ -139,12 +140,12 @@ def candidates(
     into batches. What the store holds about them, and about the pages in `gone`, is out of date.
     """
     postings = session.postings(distinct(keys.keys).tolist())
-    if len(arriving) == 1:
-        return candidates_of_one(method, session, postings, keys, arriving, gone, bounds)
-    return candidates_of_many(method, session, postings, keys, arriving, gone, bounds)
+    few = len(postings) + keys.keys.size <= FEW_ENTRIES
+    candidates_of = candidates_of_few if few else candidates_of_many
+    return candidates_of(method, session, postings, keys, arriving, gone, bounds)
 
 
-def candidates_of_one(
+def candidates_of_few(
     method: Method,
     session: Session,
     postings: Sequence[Row],
@@ -153,36 +154,82 @@ def candidates_of_one(
     gone: set[int],
     bounds: Bounds,
 ) -> Candidates:
-    """`candidates_of_many` for a page that comes alone, without the arrays that many need."""
-    [page] = arriving
+    """`candidates_of_many` for a page that comes alone or with a few stored ones to be judged
+    again, without the arrays that many need."""
+    turn_of = {number: turn for turn, number in enumerate(arriving)}
     listed: dict[int, list[int]] = {}
     for key, number in postings:
-        if number != page and number not in gone:
+        if number not in arriving and number not in gone:
             listed.setdefault(key, []).append(number)
-    shared: dict[int, int] = {}
+    coming: dict[int, list[int]] = {}
+    for key, number in keys.entries():
+        coming.setdefault(key, []).append(number)
+    shared: dict[int, dict[int, int]] = {page: {} for page in arriving}
     forgotten: list[tuple[int, int]] = []
-    for key in sorted(listed):
-        numbers = sorted(listed[key])
-        first = len(numbers) - bounds.reach if len(numbers) > bounds.hot else 0
-        forgotten += [(key, number) for number in numbers[:first]]
-        for number in numbers[first:]:
-            shared[number] = shared.get(number, 0) + 1
+    dropped: set[tuple[int, int]] = set()
+    for key, pages in coming.items():  # in order of the keys
+        entries = sorted(listed.get(key, ()))
+        stored, kept = len(entries), 0
+        for page in sorted(pages, key=turn_of.__getitem__) if len(pages) > 1 else pages:
+            if len(entries) - kept > bounds.hot:
+                kept = len(entries) - bounds.reach
+            counts = shared[page]
+            for number in entries[kept:]:
+                counts[number] = counts.get(number, 0) + 1
+            entries.append(page)
+        forgotten += [(key, number) for number in entries[: min(kept, stored)]]
+        dropped.update((key, number) for number in entries[stored:kept])
     if bounds.window is not None:
-        since = arriving[page] - bounds.window
-        seen = session.seen(sorted(shared))
-        shared = {each: count for each, count in shared.items() if seen[each] >= since}
-    chosen = sorted(shared)
+        _leave_out_far_in_time(session, shared, arriving, bounds.window)
+    pairs = [
+        (min(number, page), max(number, page))
+        for page, counts in shared.items()
+        for number in _strongest_of(method, page, counts, turn_of, bounds.candidates)
+    ]
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
+    present = {(key, number) for key, number in postings if number in arriving}
+    if dropped:
+        stays = np.array([entry not in dropped for entry in keys.entries()])
+        keys = Keys(keys.keys[stays], keys.numbers[stays])
+    return Candidates(ends[:, 0], ends[:, 1], keys, forgotten, present)
+
+
+def _leave_out_far_in_time(
+    session: Session,
+    shared: Mapping[int, dict[int, int]],
+    arriving: Mapping[int, int],
+    window: int,
+) -> None:
+    """Leave out the pages that `are_near_in_time` with none."""
+    others = {number for counts in shared.values() for number in counts}
+    seen = {**session.seen(sorted(others - arriving.keys())), **arriving}
+    for page, counts in shared.items():
+        for number in [each for each in counts if abs(seen[each] - arriving[page]) > window]:
+            del counts[number]
+
+
+def _strongest_of(
+    method: Method,
+    page: int,
+    shared: Mapping[int, int],
+    turn_of: Mapping[int, int],
+    most: int,
+) -> list[int]:
+    """`_strongest` for one arriving page, from the keys that it shares with others, in order of
+    arrival: stored pages come before those of the batch."""
+    chosen = sorted(shared, key=lambda number: (turn_of.get(number, -1), number))
     source = method.candidate_source
     if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
         single = [number for number in chosen if shared[number] == 1]
         if len(single) > source.max_single_key_pairs:
-            turns = np.argsort(chance_order(np.array(single), np.full(len(single), page)))
+            ends = np.sort([single, [page] * len(single)], axis=0)
+            turns = np.argsort(chance_order(*ends))
             left_out = {single[turn] for turn in turns[source.max_single_key_pairs :].tolist()}
             chosen = [number for number in chosen if number not in left_out]
-    chosen.sort(key=lambda number: (-shared[number], -number))
-    left = np.array(sorted(chosen[: bounds.candidates]), np.int64)
-    present = {(key, number) for key, number in postings if number == page}
-    return Candidates(left, np.full(left.size, page), keys, forgotten, present)
+    if len(chosen) > most:
+        places = sorted(range(len(chosen)), key=lambda at: (-shared[chosen[at]], -at))
+        chosen = [chosen[at] for at in sorted(places[:most])]
+    return chosen
 
 
 def candidates_of_many(

@@ -45,8 +45,8 @@ class Graph:
             for edge in self.session.edges(sorted(wanted - self.unstored))
             if edge.a not in self.void and edge.b not in self.void
         ]
-        fresh = {edge for number in wanted for edge in self._new_of.get(number, ())}
-        joining = self._joining([*stored, *fresh])
+        fresh = {id(edge): edge for number in wanted for edge in self._new_of.get(number, ())}
+        joining = self._joining([*stored, *fresh.values()])
         return [edge for edge in joining if edge.a in wanted or edge.b in wanted]
 
     def _joining(self, edges: Sequence[Edge]) -> list[Edge]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, addresses_of, string_buffers
+from neardup.arrays import FeatureRows, addresses_of, number_array, sizes_of, string_buffers
 from neardup.kernels import identity
 from neardup.kernels.identity import CONTENT, NEITHER, SHELLS
 from neardup.kernels.shingles import mix_all
@@ -67,14 +67,15 @@ def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     text, offsets = string_buffers(pages["text"])
     content, digest = memoryview(text), xxhash.xxh3_128_digest  # type: ignore[arg-type]
     digests = b"".join([digest(content[start:end]) for start, end in pairwise(offsets.tolist())])
-    sizes = np.diff(offsets)
+    sizes = sizes_of(offsets)
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
+    high, low = halves.T.copy()
     names = pages.schema.names
-    bytes_key = pages["digest"].to_numpy() if "digest" in names else halves[:, 1]
+    bytes_key = pages["digest"].to_numpy() if "digest" in names else low
     title_key = _title_keys(pages["title"]) if "title" in names else NO_TITLE
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
     shell_key = _shell_keys(pages, sizes) if "host" in names else np.zeros(sizes.size, np.uint64)
-    return [pa.array(each) for each in (*halves.T.copy(), bytes_key, content_key, shell_key)]
+    return [number_array(each) for each in (high, low, bytes_key, content_key, shell_key)]
 
 
 def _title_keys(titles: pa.StringArray) -> Hashes | np.uint64:
@@ -106,7 +107,7 @@ def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
     high, low = rows["text_high"].to_numpy(), rows["text_low"].to_numpy()
     with_text = np.flatnonzero(high | low)
     keys = np.concatenate([high[with_text], low[with_text]])
-    return pa.record_batch([np.tile(with_text, 2), keys], schema=KEYS)
+    return pa.record_batch([np.concatenate([with_text, with_text]), keys], schema=KEYS)
 
 
 def content_keys(rows: pa.RecordBatch) -> tuple[Hashes, Hashes]:

@@ -139,6 +139,7 @@ class SiteCounts(Protocol):
 
 # Lines by host and furniture
 
+FEW_HOSTS = 8  # are not worth a dictionary
 IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
 IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
@@ -310,7 +311,7 @@ class LineCounts:
         if not _may_have_sites(pages):
             return pa.RecordBatch.from_pylist([], COUNTS)
         page = Layout.of(pages)
-        keys = self._keys(page, page.furniture)
+        keys = self._keys(page)
         keys.sort()
         return pa.record_batch(list(key_order.counts_of_keys(keys)), schema=COUNTS)
 
@@ -321,22 +322,14 @@ class LineCounts:
         page = Layout.of(pages)
         if not page.has_sites:
             return [NO_KEYS] * pages.num_rows
-        keys, starts = site.page_keys(
-            page.hashes,
-            page.documents,
-            page.furniture,
-            page.traces.values,
-            page.traces.rows(page.documents),
-            page.hosts,
-            page.titles,
-            page.furniture_keys(self.min_furniture),
-        )
+        keys, starts = self._keys_by_page(page, page.furniture)
         return [keys[first:end].copy() for first, end in pairwise(starts.tolist())]
 
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         """A line that is furniture here may be none on other pages, so it is looked up, too."""
         page = Layout.of(pages)
-        return distinct(self._keys(page, np.zeros_like(page.furniture)))
+        keys, _ = self._keys_by_page(page, np.zeros(page.furniture.size, np.bool_))
+        return distinct(keys)
 
     def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """The host of each page, and its furniture keys."""
@@ -345,11 +338,27 @@ class LineCounts:
         rows, columns = np.nonzero(every)
         return pa.record_batch([rows, every[rows, columns]], schema=KEYS)
 
-    def _keys(self, page: Layout, furniture: NDArray[np.bool_]) -> Keys:
+    def _keys_by_page(self, page: Layout, furniture: NDArray[np.bool_]) -> tuple[Keys, Numbers]:
+        """What each page counts one for, and where that of each starts."""
+        traces = page.traces
+        return site.page_keys(
+            page.hashes,
+            page.documents,
+            furniture,
+            traces.values,
+            traces.rows(page.documents),
+            page.hosts,
+            page.titles,
+            page.furniture_keys(self.min_furniture),
+        )
+
+    def _keys(self, page: Layout) -> Keys:
         """What pages count one for: their host, their title on it, and their lines, as they are
         and by their traces."""
         by_site = page.furniture_keys(self.min_furniture)
-        of_lines = site.survey_keys(page.hashes, page.documents, furniture, page.hosts, by_site)
+        of_lines = site.survey_keys(
+            page.hashes, page.documents, page.furniture, page.hosts, by_site
+        )
         hosts, titles = site.host_keys(page.hosts), site.title_keys(page.hosts, page.titles)
         traces = page.traces
         of_traces = site.trace_keys(traces.values, traces.rows(page.documents), page.hosts)
@@ -384,14 +393,18 @@ def title_keys(pages: pa.RecordBatch) -> Keys:
 
 
 def host_keys_of(hosts: pa.StringArray) -> Keys:
-    """A number for each host, 0 for none; a host has many pages in a batch."""
-    encoded = hosts.dictionary_encode()
-    numbers = [
-        xxhash.xxh3_64_intdigest(host.encode()) | 1 if host else 0
-        for host in encoded.dictionary.to_pylist()
-    ]
-    keys: Keys = np.array(numbers, np.uint64)[encoded.indices.to_numpy()]
+    """A number for each host, 0 for none."""
+    if len(hosts) <= FEW_HOSTS:
+        return _host_keys(hosts)
+    encoded = hosts.dictionary_encode()  # a host has many pages in a batch
+    keys: Keys = _host_keys(encoded.dictionary)[encoded.indices.to_numpy()]
     return keys
+
+
+def _host_keys(hosts: pa.StringArray) -> Keys:
+    digest = xxhash.xxh3_64_intdigest
+    numbers = [digest(host.encode()) | 1 if host else 0 for host in hosts.to_pylist()]
+    return np.array(numbers, np.uint64)
 
 
 # Blocks by host and title

@@ -33,6 +33,7 @@ from neardup.arrays import (
     number_array,
     offsets_of,
     ragged,
+    sizes_of,
     string_array,
     string_buffers,
     string_columns,
@@ -167,7 +168,7 @@ class OwnText(Method):
         page, tokens, piece_tokens, line_pieces = weighed[:4]
         units, dense, kept, on_host, own_titles, shells = weighed[4:]
         line_tokens = piece_tokens[line_pieces]
-        counts = np.diff(line_tokens)
+        counts = sizes_of(line_tokens)
         shingles, shingle_places, texts = own_shingles.own_shingles(
             tokens, line_tokens, page.documents, kept, dense, o.shingle
         )
@@ -177,7 +178,7 @@ class OwnText(Method):
         runs = np.flatnonzero(kept)
         runs_before = offsets_of(kept > 0.0)  # each line
         run_places = runs_before[page.documents]
-        run_lines = runs - np.repeat(page.documents[:-1], np.diff(run_places))
+        run_lines = runs - np.repeat(page.documents[:-1], sizes_of(run_places))
         unit = np.where(dense[runs], 1, 2)
         mass, amount = own_text.own_masses(kept, units, page.documents)
         amount[shells] = SHELL
@@ -210,14 +211,14 @@ class OwnText(Method):
         data, starts, documents = lines_of(self.viewed(pages, NOTHING_SURVEYED)["text"])
         tokens, piece_tokens, line_pieces, dense = _cut(data, starts, text_bits(data))
         run_lines, run_places = ragged(features["run_lines"])
-        runs = run_lines + np.repeat(documents[:-1], np.diff(run_places))
+        runs = run_lines + np.repeat(documents[:-1], sizes_of(run_places))
         kept = np.zeros(dense.size)
         kept[runs] = 1.0
         shingles, places, _ = own_shingles.own_shingles(
             tokens, piece_tokens[line_pieces], documents, kept, dense, self.options.shingle
         )
         samples, sample_places = ragged(features["samples"])
-        first_runs = np.repeat(run_places[:-1], np.diff(sample_places))
+        first_runs = np.repeat(run_places[:-1], sizes_of(sample_places))
         sample_texts = _first_bytes(data, starts, runs[samples + first_runs])
         return [list_array(shingles, places), list_array(sample_texts, sample_places)]
 
@@ -226,7 +227,7 @@ class OwnText(Method):
         o = self.options
         page = Layout.of(pages)
         tokens, piece_tokens, line_pieces, dense = _cut(page.data, page.starts, page.bits)
-        counts = np.diff(piece_tokens[line_pieces])
+        counts = sizes_of(piece_tokens[line_pieces])
         units = counts * np.where(dense, 1, 2)
         prose = own_text.prose_shares(page.menus, page.regions, page.link_shares, o.link, o.outside)
         weights = own_text.line_weights(
@@ -316,7 +317,7 @@ class OwnText(Method):
             with_title,
             np.maximum(few, PAIR),
             on_hosts,
-            np.where(may_be_pair, np.clip(few, 1.0, PAIR), 1.0),
+            np.where(may_be_pair, np.minimum(np.maximum(few, 1.0), PAIR), 1.0),
             np.where(with_title <= few, page.titles, np.uint64(0)),
         )
 
@@ -333,7 +334,7 @@ class OwnText(Method):
         sentences, sentence_places = ragged(features.column("sentences"))
         rows = np.arange(features.num_rows)
         every_row = np.concatenate(
-            [np.repeat(rows, BANDS), np.repeat(rows, np.diff(sentence_places))]
+            [np.repeat(rows, BANDS), np.repeat(rows, sizes_of(sentence_places))]
         )
         every_key = np.concatenate([bands.ravel(), sentences])
         enough = self._decidable(features)[every_row]
@@ -366,7 +367,7 @@ def _cut(
     which lines are of scripts without spaces."""
     pieces, line_pieces = text_lines.sentence_offsets(bits.ends, starts)
     tokens, piece_tokens = folded_token_hashes(data, pieces, bits)
-    counts = np.diff(piece_tokens[line_pieces])
+    counts = sizes_of(piece_tokens[line_pieces])
     dense = text_lines.dense_lines(bits.unspaced, starts, counts)
     return tokens, piece_tokens, line_pieces, dense
 
@@ -406,7 +407,7 @@ def _samples(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], pa.StringArray]:
     """The heaviest lines of each page: their numbers among its kept lines, and their text."""
     chosen, places = own_text.heaviest_lines(masses, page.documents, SAMPLES)
-    first_runs = np.repeat(runs_before[page.documents[:-1]], np.diff(places))
+    first_runs = np.repeat(runs_before[page.documents[:-1]], sizes_of(places))
     numbers = runs_before[chosen] - first_runs
     return numbers.astype(np.uint32), places, _first_bytes(page.data, page.starts, chosen)
 
