@@ -48,6 +48,7 @@ COLUMNS = [
     pa.field("content_key", pa.uint64()),  # of the title; of the bytes, if the text is too short
     pa.field("shell_key", pa.uint64()),  # of the host of a page that may be a shell; 0 for others
 ]
+NAMES = tuple(field.name for field in COLUMNS)
 _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
     [
         [str(Relation.SAME), str(Relation.SAME), str(Relation.UNDECIDED)],
