@@ -213,31 +213,31 @@ def sums_of_keys(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
 def counts_of_keys(keys: Keys) -> tuple[Keys, Numbers]:
     """The distinct keys and how often each is there; `keys` must be sorted and is overwritten."""
     counts = np.empty(len(keys), np.int64)
-    found, first = 0, 0
-    for at in range(len(keys)):
+    found, first = np.uint64(0), np.uint64(0)
+    for at in range(np.uint64(len(keys))):  # without a branch, which could not be foretold
+        following = at + np.uint64(1)
         key = keys[at]
-        if at + 1 == len(keys) or keys[at + 1] != key:
-            keys[found] = key
-            counts[found] = at + 1 - first
-            found += 1
-            first = at + 1
+        keys[found] = key
+        counts[found] = following - first
+        is_last = following == np.uint64(len(keys)) or keys[following] != key
+        first = following if is_last else first
+        found += np.uint64(is_last)
     return keys[:found], counts[:found]
 
 
 @kernel
 def more_than_once(keys: Keys, counts: Numbers) -> tuple[Keys, Numbers]:
     """The keys that are counted more than once, and how many times more."""
-    found = 0
+    most = 0
     for count in counts:
-        found += count > 1
-    repeated, more = np.empty(found, np.uint64), np.empty(found, np.int64)
-    found = 0
-    for at in range(len(keys)):
-        if counts[at] > 1:
-            repeated[found] = keys[at]
-            more[found] = counts[at] - 1
-            found += 1
-    return repeated, more
+        most += count > 1
+    repeated, more = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
+    found = np.uint64(0)
+    for at in range(np.uint64(len(keys))):  # without a branch, which could not be foretold
+        repeated[found] = keys[at]
+        more[found] = counts[at] - 1
+        found += np.uint64(counts[at] > 1)
+    return repeated[:most], more[:most]
 
 
 @kernel
@@ -255,17 +255,17 @@ def shared_keys(keys: Keys, rows: Numbers) -> tuple[Numbers, Numbers]:
     """`(rows, starts)`: the sorted rows of each key that several rows share, and where the rows of
     each such key start, followed by the end; `keys` must be sorted."""
     shared = np.empty_like(rows)
-    starts = np.zeros(len(keys) // 2 + 1, np.int64)
-    filled, groups, first = 0, 0, 0
-    while first < len(keys):
-        last = first + 1
-        while last < len(keys) and keys[last] == keys[first]:
-            last += 1
-        if last - first > 1:
-            shared[filled : filled + last - first] = rows[first:last]
-            _sort(shared[filled : filled + last - first])
-            filled += last - first
-            groups += 1
-            starts[groups] = filled
-        first = last
-    return shared[:filled], starts[: groups + 1]
+    starts = np.zeros(len(keys) // 2 + 2, np.int64)
+    filled, groups, goes_on = np.uint64(0), np.uint64(0), False
+    for at in range(np.uint64(len(keys))):  # without a branch, which could not be foretold
+        following = at + np.uint64(1)
+        continues = bool(following < np.uint64(len(keys)) and keys[following] == keys[at])
+        shared[filled] = rows[at]
+        starts[groups] = filled if continues and not goes_on else starts[groups]
+        groups += np.uint64(continues and not goes_on)
+        filled += np.uint64(continues or goes_on)
+        goes_on = continues
+    starts[groups] = filled
+    for group in range(groups):
+        _sort(shared[starts[group] : starts[group + np.uint64(1)]])
+    return shared[:filled], starts[: groups + np.uint64(1)]

@@ -235,7 +235,11 @@ def heaviest_sentences(
             if kept[line] <= 0.0 or most == 0:
                 continue
             unit = 1 if dense[line] else 2
-            for piece in range(line_pieces[line], line_pieces[line + 1]):
+            first, last = line_pieces[line], line_pieces[line + 1]
+            units = unit * (piece_tokens[last] - piece_tokens[first])
+            if units < least_units or (count == most and kept[line] * units <= masses[most - 1]):
+                continue  # no sentence of the line weighs more than all of it
+            for piece in range(first, last):
                 units = unit * (piece_tokens[piece + 1] - piece_tokens[piece])
                 mass = kept[line] * units
                 if units < least_units or (count == most and mass <= masses[most - 1]):

@@ -193,18 +193,18 @@ def _flag_common(
         if tags[slot] == 0:
             at += 1
             continue
-        place = np.int64(places[slot])
+        place = int(np.int64(places[slot]))
         run = _equal_run(others, at, own, place)
         _set_bits(other_flags, at, run)
         _set_bits(own_flags, place, run)
         at += run
     for repeat in repeats:
-        place = np.int64(repeat)
+        place = int(np.int64(repeat))
         if is_set(own_flags, place):
-            _set_bits(own_flags, np.int64(places[_slot(tags, places, own, own[place])]), 1)
+            _set_bits(own_flags, int(np.int64(places[_slot(tags, places, own, own[place])])), 1)
     for repeat in repeats:
-        place = np.int64(repeat)
-        if is_set(own_flags, np.int64(places[_slot(tags, places, own, own[place])])):
+        place = int(np.int64(repeat))
+        if is_set(own_flags, int(np.int64(places[_slot(tags, places, own, own[place])]))):
             _set_bits(own_flags, place, 1)
 
 
@@ -302,12 +302,12 @@ def _count_covered(
         return
     total = 0
     for tokens in run_tokens:
-        total += np.int64(tokens)
+        total += int(np.int64(tokens))
     if total:
-        _spread(flags[: (total >> SHIFT) + 1], -(-size // np.int64(run_units[0])))
+        _spread(flags[: (total >> SHIFT) + 1], -(-size // int(np.int64(run_units[0]))))
     begin = 0
     for run in range(len(run_tokens)):
-        end = begin + np.int64(run_tokens[run])
+        end = begin + int(np.int64(run_tokens[run]))
         counts[run] = count_set(flags, begin, end)
         begin = end
 

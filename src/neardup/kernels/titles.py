@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import Bytes, Numbers, kernel
+from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel, kernel
 from neardup.kernels.text_bits import BLOCK, equal_bits, lowest_bit
 
 SHORT = 4  # bytes: such a title says nothing
@@ -39,7 +39,7 @@ def titles_in_texts(
     return stands
 
 
-@kernel
+@borrowing_kernel
 def _parts(title: Bytes, begin: int, end: int) -> tuple[int, int, int]:
     """Where the longest part of the title at title[begin:end] starts and ends, the first of equals,
     and where the first part ends.
@@ -65,7 +65,7 @@ def _parts(title: Bytes, begin: int, end: int) -> tuple[int, int, int]:
     return best_start, best_end, first_end
 
 
-@kernel
+@borrowing_kernel
 def _seam(title: Bytes, begin: int, at: int, end: int) -> int:
     """The bytes of the mark between two parts that stands at `at`; 0 for none."""
     byte = title[at]
@@ -82,7 +82,7 @@ def _seam(title: Bytes, begin: int, at: int, end: int) -> int:
     return 0
 
 
-@kernel
+@borrowing_kernel
 def _is_shown(part: Bytes, text: Bytes) -> bool:
     """Whether a text has a part of a title, or one half of a long part."""
     if len(part) < 2 * HALF:
@@ -91,7 +91,7 @@ def _is_shown(part: Bytes, text: Bytes) -> bool:
     return _stands_in(part[:half], text) or _stands_in(part[len(part) - half :], text)
 
 
-@kernel
+@borrowing_kernel
 def _stands_in(part: Bytes, text: Bytes) -> bool:
     """A plain search, which looks at places where the first and the last byte fit."""
     end, at = len(text) - len(part) + 1, 0  # after the last place where there is room for it
@@ -109,7 +109,7 @@ def _stands_in(part: Bytes, text: Bytes) -> bool:
     return False
 
 
-@kernel
+@inlined_kernel
 def _letter_bits(text: Bytes, at: int, byte: int) -> np.uint64:
     """Which of the 64 bytes from `at` on are this byte, or the same letter in the other case."""
     found: np.uint64 = equal_bits(text, at, np.uint8(byte))
@@ -118,7 +118,7 @@ def _letter_bits(text: Bytes, at: int, byte: int) -> np.uint64:
     return found
 
 
-@kernel
+@borrowing_kernel
 def _stands_at(part: Bytes, text: Bytes, at: int) -> bool:
     for place in range(len(part)):
         if not _same_letter(part[place], text[at + place]):
@@ -126,6 +126,6 @@ def _stands_at(part: Bytes, text: Bytes, at: int) -> bool:
     return True
 
 
-@kernel
+@borrowing_kernel
 def _same_letter(one: int, other: int) -> bool:
     return one == other or (one ^ other == CASE and 97 <= (one | CASE) <= 122)

@@ -24,7 +24,7 @@ from neardup.local.corpus import CARRIED, Corpus, with_derived
 from neardup.local.features import judge_in_steps
 from neardup.local.outcome import REJECTED
 from neardup.local.pipeline import Judged, Outcome, judge, settle
-from neardup.local.run import Silent, Stages, default_workers, ordered_map
+from neardup.local.run import Silent, Stages, default_workers, ordered_map, reuse_freed_memory
 from neardup.local.work import Run
 from neardup.methods.base import Method
 from neardup.model import Relation, Verdict
@@ -254,6 +254,7 @@ def find_in_memory(
     rows: Rows, method: Method, *, keep: str, contained: bool = False, workers: int | None = None
 ) -> Duplicates:
     """The duplicates among rows."""
+    reuse_freed_memory()
     run = Run(None, sys.maxsize, workers or default_workers(), Stages(Silent()))
     columns = {"id", "text", *CARRIED, *method.columns}
     starts = range(0, rows.count, ROWS_AT_ONCE)

@@ -386,9 +386,13 @@ def _of_markup(
 
 def title_keys(pages: pa.RecordBatch) -> Keys:
     """A number for the words of each title. The number of a chapter or release is none of them."""
+    none = np.zeros(pages.num_rows, np.uint64)
     if "title" not in pages.schema.names:
-        return np.zeros(pages.num_rows, np.uint64)
-    folded, places = fold(*string_buffers(pages["title"]))
+        return none
+    data, offsets = string_buffers(pages["title"])
+    if offsets[0] == offsets[-1]:
+        return none
+    folded, places = fold(data, offsets)
     return document_hashes(*token_hashes(WITHOUT_DIGITS[folded], places))
 
 
