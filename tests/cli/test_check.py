@@ -36,14 +36,6 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-@pytest.mark.parametrize("command", ["check", "status", "expire", "recheck"])
-def test_help_shows_an_example(command: str, neardup: Command) -> None:
-    code, out, _ = neardup(command, "--help")
-    assert code == 0
-    assert f"neardup {command}" in out
-    assert "Example" in out
-
-
 def test_a_json_line_a_page_says_what_the_index_says(
     pages: Path, store: str, neardup: Command
 ) -> None:

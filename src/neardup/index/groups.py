@@ -149,7 +149,6 @@ class _Grouping:
         return np.array(near, np.float64)
 
     def add(self, group: list[int]) -> None:
-        """Add a group."""
         self.groups.append(group)
         self.group_of |= dict.fromkeys(group, group)
 

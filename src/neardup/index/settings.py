@@ -45,7 +45,6 @@ class Settings:
     window: int | None = None  # microseconds between pages that can match; None: any time
 
     def make_method(self) -> Method:
-        """The method of the store."""
         return make_method(self.method, self.options, view=self.view, stored=True)
 
 

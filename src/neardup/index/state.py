@@ -22,8 +22,6 @@ def turn(row: PageRow) -> tuple[bool, int, str]:
 
 
 class StoredMap(MutableMapping[str, Any]):
-    """One map of the state."""
-
     def __init__(self, session: Session, name: str) -> None:
         self._session = session
         self._name = name

@@ -290,7 +290,6 @@ def _text_parts(parts: Parts, numbers: Numbers) -> list[TextPart]:
 
 
 def _lengths(texts: pa.StringArray) -> pa.Array:
-    """Characters of each text."""
     return pa.array(character_counts(*string_buffers(texts)))
 
 

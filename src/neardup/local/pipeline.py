@@ -161,12 +161,10 @@ class Outcome:
 
     @property
     def corpus(self) -> Corpus:
-        """The pages."""
         return self.judged.corpus
 
     @cached_property
     def is_kept(self) -> Mask:
-        """Which pages are kept."""
         return np.equal(self.kept, np.arange(self.kept.size))
 
     @cached_property

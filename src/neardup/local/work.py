@@ -219,7 +219,6 @@ class FileParts(Parts):
         self._packed = {part.number for part in self.listed if not part.is_plain}
 
     def path(self, number: int) -> Path:
-        """The path of part `number`."""
         return self.folder / f"{number:09d}.arrow"
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:

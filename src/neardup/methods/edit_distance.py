@@ -139,7 +139,6 @@ class EditDistance(Method):
 
     @property
     def _beta(self) -> float:
-        """The beta of the filters."""
         return 0.0 if self.options.contained else self.options.beta
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:

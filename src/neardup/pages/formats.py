@@ -73,7 +73,6 @@ class Format:
     is_one_page: bool = False  # a file holds one page
 
     def make_reader(self, limits: Limits, *, keep_original: bool) -> Reader:
-        """A reader for one run."""
         make = resolve_name(self.reader) if isinstance(self.reader, str) else self.reader
         return cast(ReaderFactory, make)(limits, keep_original)
 

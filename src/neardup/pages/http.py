@@ -89,8 +89,6 @@ _XHTML_OPENING = re.compile(rb"<!doctype\s+html|<html[\s>]", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response of a server."""
-
     status: int
     headers: dict[str, str]
     body: bytes  # as sent, before decoding

@@ -144,7 +144,6 @@ class Place(Protocol):
 
 
 def place_of(path: str) -> Place:
-    """The place of a path."""
     if path == "-":
         return StandardInput()
     return RemotePlace(path) if is_remote(path) else LocalPlace()

@@ -135,7 +135,6 @@ class TableColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
         if self._arrow is not None:
             return list(self._arrow.schema.names)
         names = self.table.column_names if _is_dataset(self.table) else self.table.columns

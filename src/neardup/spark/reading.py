@@ -158,7 +158,6 @@ def a_task_each(tasks: Sequence[Sequence[Range]], work: Work) -> DataFrame:
 
 
 def ranges_in(batches: Iterable[pa.RecordBatch]) -> Iterator[Range]:
-    """The ranges of a task."""
     for batch in batches:
         for packed in batch["ranges"].to_pylist():
             yield from (Range(**each) for each in json.loads(packed))

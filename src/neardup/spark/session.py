@@ -411,7 +411,6 @@ class Work:
 
 
 def is_connect(spark: SparkSession | None) -> bool:
-    """Whether a session is one of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 

@@ -435,7 +435,6 @@ def _microseconds(said: str) -> int:
 
 
 def is_empty(column: pa.StringArray) -> pa.BooleanArray:
-    """Which texts are empty."""
     return pc.equal(pc.binary_length(column), 0)
 
 

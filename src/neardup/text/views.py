@@ -67,7 +67,6 @@ def page_lines(pages: pa.RecordBatch) -> pa.ListArray:
 
 
 def every_line(pages: pa.RecordBatch) -> Lines:
-    """All lines of pages."""
     lines, offsets = _split(pages)
     return Lines(lines, offsets, np.arange(len(lines)))
 
@@ -114,7 +113,6 @@ def view_pages(pages: pa.RecordBatch, view: View, survey: Survey | None) -> pa.R
 
 
 def view_lines(pages: pa.RecordBatch, view: View, survey: Survey | None) -> Lines:
-    """The lines of a view."""
     if view is View.WHOLE:
         return every_line(pages)
     lines = main_lines(pages)

@@ -157,7 +157,6 @@ class Placed:
 
 
 def render(page: Placed) -> str:
-    """The page as HTML."""
     between = "_" if page.site.language == "zh" else " | "
     head = (
         f'<!DOCTYPE html>\n<html lang="{page.site.language}"><head><meta charset="{page.charset}">'

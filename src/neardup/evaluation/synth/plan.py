@@ -97,7 +97,6 @@ class Settings:
 
     @property
     def hosts(self) -> int:
-        """Hosts of each language."""
         languages = 2 if self.language == "both" else 1
         return max(6, self.pages // self.pages_per_host // languages)
 
@@ -217,7 +216,6 @@ class Plan:
 
 
 def make_plan(settings: Settings) -> Plan:
-    """Plan the pages of a set."""
     pages, draws = settings.pages, Draws(settings.seed, "plan")
     sizes, types, parts = _groups(settings, draws)
     group = np.repeat(np.arange(sizes.size), sizes)[:pages]

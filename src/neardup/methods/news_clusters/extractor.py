@@ -172,7 +172,6 @@ class Vectors(NamedTuple):
 
 
 def count_words(words: pa.ListArray) -> Vectors:
-    """The counts of each page's words."""
     encoded = words.flatten().dictionary_encode()
     names = [
         xxhash.xxh32_intdigest(word.as_buffer()) for word in encoded.dictionary.cast(pa.binary())

@@ -58,7 +58,6 @@ async def metrics(service: Running) -> Response:
 
 
 def api_routes() -> APIRouter:
-    """All routes of the API."""
     whole = APIRouter()
     for part in (pages.router, comparison.router, clusters.router, router):
         whole.include_router(part)
