@@ -78,4 +78,5 @@ def test_keys_of_a_row() -> None:
         described = Described(index.method, [1, 2, 3], features)
         stored = index.store.read(lambda s: s.select("SELECT key, number FROM keys"))
         for row in range(3):
-            assert sorted(described.keys(row)) == sorted(k for k, n in stored if n == row + 1)
+            own = sorted(described.keys(row).entries())
+            assert own == sorted(each for each in stored if each[1] == row + 1)

@@ -10,8 +10,9 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -86,9 +87,35 @@ class Keys:
     keys: Rows
     numbers: Rows
 
+    @classmethod
+    def of(cls, postings: Iterable[Row]) -> Keys:
+        """Keys as a store lists them. Taking the numbers one by one is the fastest way in."""
+        numbers = np.fromiter(chain.from_iterable(postings), np.int64).reshape(-1, 2)
+        return cls(numbers[:, 0], numbers[:, 1])
+
     def entries(self) -> Iterator[tuple[int, int]]:
         """Each key with its page number."""
         return zip(self.keys.tolist(), self.numbers.tolist(), strict=True)
+
+    def only(self, chosen: Mask) -> Keys:
+        """Some of the entries."""
+        return Keys(self.keys[chosen], self.numbers[chosen])
+
+    def without(self, others: Keys) -> Keys:
+        """The entries that are not among others. Neither have repeats."""
+        if not self.keys.size or not others.keys.size:
+            return self
+        keys = np.concatenate([self.keys, others.keys])
+        numbers = np.concatenate([self.numbers, others.numbers])
+        order = np.lexsort((numbers, keys))  # stable, so an entry comes before its equal
+        keys, numbers = keys[order], numbers[order]
+        again = (keys[1:] == keys[:-1]) & (numbers[1:] == numbers[:-1])
+        stays = order < self.keys.size
+        stays[:-1] &= ~again
+        return Keys(keys[stays], numbers[stays])
+
+
+NO_KEYS = Keys(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def is_exhaustive(method: Method) -> bool:
@@ -103,7 +130,7 @@ def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
     A method that decides in order needs those of identical pages only.
     """
     if is_exhaustive(method):
-        return Keys(np.empty(0, np.int64), np.empty(0, np.int64))
+        return NO_KEYS
     in_order = assigner(method) is not None
     batch = identity_keys(features) if in_order else method.row_keys(features)
     keys, pages = batch["key"].to_numpy().view(np.int64), numbers[batch["row"].to_numpy()]
@@ -121,8 +148,8 @@ class Candidates:
     left: Rows
     right: Rows
     remembered: Keys  # the entries to add, for the arriving pages
-    forgotten: list[tuple[int, int]]  # the entries to delete: stored pages under hot keys
-    present: set[tuple[int, int]]  # the entries of arriving pages that the store has already
+    forgotten: Keys  # the entries to delete: stored pages under hot keys
+    present: Keys  # the entries of arriving pages that the store has already
 
 
 def candidates(
@@ -187,11 +214,10 @@ def candidates_of_few(
         for number in _strongest_of(method, page, counts, turn_of, bounds.candidates)
     ]
     ends = np.array(pairs, np.int64).reshape(-1, 2)
-    present = {(key, number) for key, number in postings if number in arriving}
+    present = Keys.of(each for each in postings if each[1] in arriving)
     if dropped:
-        stays = np.array([entry not in dropped for entry in keys.entries()])
-        keys = Keys(keys.keys[stays], keys.numbers[stays])
-    return Candidates(ends[:, 0], ends[:, 1], keys, forgotten, present)
+        keys = keys.only(np.array([entry not in dropped for entry in keys.entries()]))
+    return Candidates(ends[:, 0], ends[:, 1], keys, Keys.of(forgotten), present)
 
 
 def _leave_out_far_in_time(
@@ -242,21 +268,20 @@ def candidates_of_many(
     bounds: Bounds,
 ) -> Candidates:
     """See `candidates`; `postings` are the stored pages under the keys."""
-    present = {(key, number) for key, number in postings if number in arriving}
-    outdated = gone.union(arriving)
-    stored = np.array([each for each in postings if each[1] not in outdated], np.int64)
-    stored = stored.reshape(-1, 2)
-    earlier = distinct(stored[:, 1])
+    listed = Keys.of(postings)
+    arrives = np.isin(listed.numbers, np.array(list(arriving), np.int64))
+    stored = listed.only(~(arrives | np.isin(listed.numbers, np.array(list(gone), np.int64))))
+    earlier = distinct(stored.numbers)
     # In order of arrival; a turn is an index into them.
     pages = np.concatenate([earlier, np.array(list(arriving), np.int64)])
     turn_of = {number: turn for turn, number in enumerate(arriving, earlier.size)}
     turns = np.concatenate(
         [
-            np.searchsorted(earlier, stored[:, 1]),
+            np.searchsorted(earlier, stored.numbers),
             np.array([turn_of[number] for number in keys.numbers.tolist()], np.int64),
         ]
     )
-    every_key = np.concatenate([stored[:, 0], keys.keys])
+    every_key = np.concatenate([stored.keys, keys.keys])
     order = np.lexsort((turns, every_key))
     every_key, turns = every_key[order], turns[order]
     first, last = _remembered(every_key, turns >= earlier.size, bounds)
@@ -268,14 +293,9 @@ def candidates_of_many(
     chosen = _strongest(method, pages, before, after, shared, bounds.candidates)
     ends = np.sort(np.stack([pages[before[chosen]], pages[after[chosen]]]), axis=0)
     new, stays = turns >= earlier.size, np.arange(turns.size) >= last
-    numbers = pages[turns]
-    return Candidates(
-        ends[0],
-        ends[1],
-        Keys(every_key[new & stays], numbers[new & stays]),
-        list(zip(every_key[~new & ~stays].tolist(), numbers[~new & ~stays].tolist(), strict=True)),
-        present,
-    )
+    every = Keys(every_key, pages[turns])
+    remembered, forgotten = every.only(new & stays), every.only(~new & ~stays)
+    return Candidates(ends[0], ends[1], remembered, forgotten, listed.only(arrives))
 
 
 def are_near_in_time(seen: Mapping[int, int], left: Rows, right: Rows, window: int) -> Mask:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Places
-from neardup.index.candidates import Keys, Rows, keys_of, unpack_features
+from neardup.index.candidates import NO_KEYS, Keys, Rows, keys_of, unpack_features
 from neardup.methods.base import Method
 from neardup.methods.identical import identical_in
 from neardup.stores.session import Session
@@ -52,11 +52,11 @@ class Described:
         order = np.argsort(keys.numbers, kind="stable")
         return Keys(keys.keys[order], keys.numbers[order])
 
-    def keys(self, row: int) -> list[int]:
+    def keys(self, row: int) -> Keys:
         """The keys of the page of a row."""
         keys, number = self._by_page, self.numbers[row]
         first, end = np.searchsorted(keys.numbers, [number, number + 1]).tolist()
-        return keys.keys[first:end].tolist()  # type: ignore[no-any-return]
+        return Keys(keys.keys[first:end], keys.numbers[first:end])
 
 
 class Place(NamedTuple):
@@ -70,11 +70,11 @@ class Place(NamedTuple):
         return self.described.batch.slice(self.row, 1)
 
 
-def stored_keys(places: Mapping[int, Place]) -> Iterator[tuple[int, int]]:
-    """Each key of some pages with the page number."""
-    for number, (described, row) in places.items():
-        for key in described.keys(row):
-            yield key, number
+def stored_keys(places: Iterable[Place]) -> Keys:
+    """The keys of some pages."""
+    each = [NO_KEYS, *(described.keys(row) for described, row in places)]
+    keys, numbers = np.concatenate([(some.keys, some.numbers) for some in each], axis=1)
+    return Keys(keys, numbers)
 
 
 class FeatureMemory:

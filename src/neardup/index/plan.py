@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from neardup.arrays import compress, decompress
 from neardup.index.candidates import (
+    NO_KEYS,
     REJECTED,
     Bounds,
     Keys,
@@ -84,8 +85,8 @@ class Plan:
     edges: list[Edge]
     evidence: dict[tuple[int, int], str]  # of pairs in `edges`, as far as it is known
     groups: list[list[int]]
-    forgotten: list[tuple[int, int]] = field(default_factory=list)  # hot keys of stored pages
-    present: set[tuple[int, int]] = field(default_factory=set)  # those of `keys` that are stored
+    forgotten: Keys = NO_KEYS  # hot keys of stored pages
+    present: Keys = NO_KEYS  # those of `keys` that are stored
     state: StoredState | None = None
     survey: pa.RecordBatch | None = None  # of all pages, if it was made anew
     surveyed: int = 0
@@ -426,10 +427,9 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
 
 def _put_keys(session: Session, plan: Plan) -> None:
     """Write only the entries of keys that change: each is in another place of the file."""
-    wanted = set(plan.keys.entries()) if plan.stale else set()
-    gone = [entry for entry in stored_keys(plan.before) if entry not in wanted]
-    session.drop_keys([*plan.forgotten, *gone])
-    session.put_keys(entry for entry in plan.keys.entries() if entry not in plan.present)
+    gone = stored_keys(plan.before.values()).without(plan.keys)
+    session.drop_keys([*plan.forgotten.entries(), *gone.entries()])
+    session.put_keys(plan.keys.without(plan.present).entries())
 
 
 def _put_content(
@@ -466,5 +466,6 @@ def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> No
     """Delete all that is stored of pages, except from their clusters, which the caller updates."""
     if not numbers:
         return
-    session.drop_keys(stored_keys(FeatureMemory().read(method, session, numbers)))
+    places = FeatureMemory().read(method, session, numbers)
+    session.drop_keys(stored_keys(places.values()).entries())
     session.drop_pages(numbers)
