@@ -33,7 +33,7 @@ from neardup.spark.features import describe
 from neardup.spark.identity import Identified, identify
 from neardup.spark.judging import PairJudge
 from neardup.spark.prior import Earlier, check_earlier, with_known
-from neardup.spark.reading import is_hadoop, parse_inputs
+from neardup.spark.reading import bytes_here, is_hadoop, parse_inputs
 from neardup.spark.reading import write_kept as write_kept_pages
 from neardup.spark.sample import sampled_outcome
 from neardup.spark.session import (
@@ -98,7 +98,10 @@ def dedup(
         check_kept(kept_file, inputs, force=force)
     earlier_folder = None if against is None else str(against)
 
-    with spark_session(master, partitions, memory, earlier_folder or "") as spark:
+    input_bytes = bytes_here(inputs)
+    with spark_session(
+        master, partitions, memory, earlier_folder or "", input_bytes=input_bytes
+    ) as spark:
         storage = Storage(spark, out)
         check_destination(storage, out, force=force)
         if earlier_folder is not None:

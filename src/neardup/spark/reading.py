@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.model import RawPage, Skip
 from neardup.pages import Limits
 from neardup.pages.fields import TableRow
@@ -74,6 +75,14 @@ def is_hadoop(path: str) -> bool:
     """Whether only Spark can open a path."""
     scheme, colon, _ = path.partition(":")
     return bool(colon) and scheme in HADOOP
+
+
+def bytes_here(inputs: Sequence[str]) -> int:
+    """Bytes of the input files on this machine; what is wrong with them is told by reading them."""
+    here = [each for each in inputs if "://" not in each and each != "-" and not is_hadoop(each)]
+    with suppress(NeardupError, OSError):
+        return sum(os.stat(each.path).st_size for each in find_files(here))  # noqa: PTH116
+    return 0
 
 
 def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[list[Range]]:
