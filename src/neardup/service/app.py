@@ -72,6 +72,7 @@ def create_app(settings: Settings, tokens: Tokens) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # FastAPI's own page loads scripts from a CDN
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.include_router(api_routes())
     app.include_router(review_routes())

@@ -20,8 +20,8 @@ router = APIRouter(tags=["status"])
 READY_SECONDS = 5.0
 
 
-@router.get("/v1/stats", operation_id="get_stats", **for_readers())
-async def stats(
+@router.get("/v1/stats", **for_readers())
+async def get_stats(
     service: Running,
     sizes: Annotated[bool, Query(description="include the bytes per table (slower)")] = False,
 ) -> StatsOut:
@@ -59,6 +59,7 @@ async def metrics(service: Running) -> Response:
 
 def api_routes() -> APIRouter:
     whole = APIRouter()
-    for part in (pages.router, comparison.router, clusters.router, router):
-        whole.include_router(part)
+    routers = pages.router, comparison.router, clusters.router, clusters.feedback_router, router
+    for each in routers:
+        whole.include_router(each)
     return whole

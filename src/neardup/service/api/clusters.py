@@ -26,7 +26,8 @@ from neardup.service.records import (
 )
 from neardup.service.service import Running, for_readers, for_writers, read_json, service_of
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(prefix="/v1", tags=["clusters"])
+feedback_router = APIRouter(prefix="/v1/feedback", tags=["feedback"])
 
 FARTHEST = 1_000_000_000
 LONGEST_HISTORY = 1_000  # the latest events
@@ -36,7 +37,7 @@ Most = Annotated[int, Query(alias="limit", ge=1, le=1_000, description="how many
 PairId = Annotated[str, Query(min_length=1, max_length=LONGEST_ID)]
 
 
-@router.get("/clusters", operation_id="list_clusters", tags=["clusters"], **for_readers())
+@router.get("/clusters", **for_readers())
 async def list_clusters(
     service: Running,
     smallest: Annotated[int, Query(ge=1, le=FARTHEST, description="the least number of pages")] = 2,
@@ -61,8 +62,8 @@ async def list_clusters(
     return ClusterList(clusters=clusters[:most], next=skip + most if len(clusters) > most else None)
 
 
-@router.get("/clusters/{name}", operation_id="get_cluster", tags=["clusters"], **for_readers(404))
-async def show_cluster(
+@router.get("/clusters/{name}", **for_readers(404))
+async def get_cluster(
     service: Running,
     name: Annotated[str, Path(max_length=30)],
     skip: Skip = 0,
@@ -87,7 +88,7 @@ def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
     )
 
 
-@router.get("/changes", operation_id="list_changes", tags=["clusters"], **for_readers())
+@router.get("/changes", **for_readers())
 async def list_changes(
     service: Running,
     since: Annotated[
@@ -104,24 +105,18 @@ async def list_changes(
     return await service.workers.read(service.index.changes, since, kinds=names, most=most)
 
 
-_FEEDBACK = body_of(FeedbackIn.model_json_schema())
+_BODY = body_of(FeedbackIn.model_json_schema())
 
 
-@router.post(
-    "/feedback",
-    operation_id="give_feedback",
-    tags=["feedback"],
-    openapi_extra=_FEEDBACK,
-    **for_writers(404, 408, 413, 415),
-)
-async def give(request: Request) -> Feedback:
+@feedback_router.post("", openapi_extra=_BODY, **for_writers(404, 408, 413, 415))
+async def give_feedback(request: Request) -> Feedback:
     """Mark two stored pages as duplicates or as different. This overrides the method."""
     service = service_of(request)
     feedback = await read_json(request, partial(validated, FeedbackIn))
-    return await service.workers.write(give_feedback, service.index, **feedback.model_dump())
+    return await service.workers.write(save_feedback, service.index, **feedback.model_dump())
 
 
-def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> Feedback:
+def save_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> Feedback:
     """Save the feedback and return it as it is stored."""
     a, b = sorted((plain_id(a), plain_id(b)))
     if a == b:
@@ -134,14 +129,8 @@ def give_feedback(index: Index, a: str, b: str, duplicate: bool, note: str) -> F
     return stored
 
 
-@router.delete(
-    "/feedback",
-    operation_id="withdraw_feedback",
-    tags=["feedback"],
-    status_code=204,
-    **for_writers(404),
-)
-async def take_back(service: Running, a: PairId, b: PairId) -> None:
+@feedback_router.delete("", status_code=204, **for_writers(404))
+async def withdraw_feedback(service: Running, a: PairId, b: PairId) -> None:
     """Withdraw the feedback on a pair, so that the method decides again."""
     withdrawn = await service.workers.write(
         service.index.take_back_feedback, plain_id(a), plain_id(b)
@@ -150,33 +139,21 @@ async def take_back(service: Running, a: PairId, b: PairId) -> None:
         raise not_found("no feedback on this pair")
 
 
-@router.get("/feedback", operation_id="list_feedback", tags=["feedback"], **for_readers())
+@feedback_router.get("", **for_readers())
 async def list_feedback(service: Running) -> list[Feedback]:
     """List all feedback, oldest first."""
     return await service.workers.read(service.index.feedback)
 
 
-@router.get(
-    "/feedback/pairs.csv",
-    operation_id="download_feedback_pairs",
-    tags=["feedback"],
-    response_class=Response,
-    **for_readers(),
-)
-async def download_pairs(service: Running) -> Response:
+@feedback_router.get("/pairs.csv", response_class=Response, **for_readers())
+async def download_feedback_pairs(service: Running) -> Response:
     """Download the labelled pairs (a, b, label) for `neardup tune` and `neardup evaluate`."""
-    feedback = await service.workers.read(service.index.feedback)
-    return download(labelled_pairs(feedback), "text/csv; charset=utf-8", "pairs.csv")
+    pairs = labelled_pairs(await service.workers.read(service.index.feedback))
+    return download(pairs, "text/csv; charset=utf-8", "pairs.csv")
 
 
-@router.get(
-    "/feedback/pages.jsonl",
-    operation_id="download_feedback_pages",
-    tags=["feedback"],
-    response_class=Response,
-    **for_readers(),
-)
-async def download_pages(service: Running) -> Response:
+@feedback_router.get("/pages.jsonl", response_class=Response, **for_readers())
+async def download_feedback_pages(service: Running) -> Response:
     """Download the texts of those pages; with the pairs they make a labelled set."""
     content = await service.workers.read(labelled_pages, service.index)
     return download(content, "application/x-ndjson", "pages.jsonl")

@@ -38,18 +38,12 @@ router = APIRouter(prefix="/v1/compare", tags=["compare"])
 Side = str | RawPage  # the id of a stored page, or a page sent with the request
 ALL = "all"
 
-
 _SCHEMA = CompareIn.model_json_schema()
 _SCHEMA.pop("$defs")
 _SCHEMA["properties"] |= dict.fromkeys("ab", PageIn.model_json_schema())
 
 
-@router.post(
-    "",
-    operation_id="compare_pages",
-    openapi_extra=body_of(_SCHEMA),
-    **for_readers(404, 408, 409, 413, 415),
-)
+@router.post("", openapi_extra=body_of(_SCHEMA), **for_readers(404, 408, 409, 413, 415))
 async def compare_pages(request: Request) -> Compared:
     """Compare two pages by one method or by all. Nothing is stored.
 

@@ -89,14 +89,8 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
-    "",
-    operation_id="add_pages",
-    response_model=Answer,
-    responses=_ANSWERS,
-    openapi_extra=_REQUEST,
-)
-async def add(request: Request) -> Response:
+@router.post("", response_model=Answer, responses=_ANSWERS, openapi_extra=_REQUEST)
+async def add_pages(request: Request) -> Response:
     """Add one page or many, and report whether each is new or a duplicate, and of what.
 
     A page with a known id is the same page: with the same content nothing changes, with new content
@@ -177,13 +171,8 @@ async def _answer(service: Service, pages: list[RawPage], dry_run: bool) -> list
     return answers
 
 
-@router.get(
-    "/{id:page_id}",
-    operation_id="get_page",
-    response_model_exclude_none=False,
-    **for_readers(404),
-)
-async def show_page(
+@router.get("/{id:page_id}", **for_readers(404))
+async def get_page(
     service: Running,
     id: PageId,  # noqa: A002
     text: Annotated[bool, Query(description="include the text")] = False,
@@ -200,8 +189,8 @@ def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
     return PageOut(page=page, text=content.text if content else None)
 
 
-@router.delete("/{id:page_id}", operation_id="remove_page", status_code=204, **for_writers(404))
-async def remove(service: Running, id: PageId) -> None:  # noqa: A002
+@router.delete("/{id:page_id}", status_code=204, **for_writers(404))
+async def remove_page(service: Running, id: PageId) -> None:  # noqa: A002
     """Remove a page from the index; the rest of its cluster is judged again."""
     if not await service.workers.write(service.index.remove, plain_id(id)):
         raise not_found(NO_PAGE)

@@ -21,7 +21,11 @@ from neardup.pages.fields import to_bytes
 from neardup.pages.urls import host
 from neardup.report.side_by_side import Marked, mark_texts
 from neardup.report.templates import evidence_entries, shortened, visible
-from neardup.service.api.clusters import download_pages, download_pairs, give_feedback
+from neardup.service.api.clusters import (
+    download_feedback_pages,
+    download_feedback_pairs,
+    save_feedback,
+)
 from neardup.service.api.comparison import ALL, Comparison, Side, compare, stored_texts
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import BODY, LONGEST_ID, check_size, plain_id
@@ -212,12 +216,12 @@ async def list_feedback(visit: ReadingVisit) -> Response:
 
 @router.get("/feedback/pairs.csv")
 async def save_pairs(visit: ReadingVisit) -> Response:
-    return await download_pairs(visit.service)
+    return await download_feedback_pairs(visit.service)
 
 
 @router.get("/feedback/pages.jsonl")
 async def save_pages(visit: ReadingVisit) -> Response:
-    return await download_pages(visit.service)
+    return await download_feedback_pages(visit.service)
 
 
 @router.post("/feedback")
@@ -229,7 +233,7 @@ async def give(visit: WritingVisit) -> Response:
     if answer not in ("yes", "no") or not isinstance(note, str):
         raise Problem(422, "invalid", "answer yes or no: are the two pages duplicates?")
     await visit.service.workers.write(
-        give_feedback, visit.service.index, a, b, answer == "yes", note[:LONGEST_NOTE]
+        save_feedback, visit.service.index, a, b, answer == "yes", note[:LONGEST_NOTE]
     )
     then = form.get("next")
     return RedirectResponse(own_path(then) if then else pair_path(a, b, done="saved"), 303)
