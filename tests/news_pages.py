@@ -10,8 +10,9 @@ import pyarrow as pa
 import xxhash
 
 from neardup.methods.base import MemoryState
-from neardup.methods.news_clusters import NewsClusters, extractor
+from neardup.methods.news_clusters import extractor
 from neardup.methods.news_clusters.devices import Newsroom
+from neardup.methods.news_clusters.method import NewsClusters
 from neardup.methods.news_clusters.stores import DAY, NewsClustersOptions, NewsPage
 
 PAPER = NewsClusters.paper_preset

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.methods.base import InOrder, MemoryState
-from neardup.methods.news_clusters import NewsClusters, extractor
+from neardup.methods.news_clusters import extractor
+from neardup.methods.news_clusters.method import NewsClusters
 from neardup.methods.news_clusters.stores import NewsClustersOptions
 from neardup.model import Relation
 from neardup.text.views import View

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.methods.base import MemoryState
-from neardup.methods.news_clusters import NewsClusters, extractor
+from neardup.methods.news_clusters import extractor
 from neardup.methods.news_clusters.devices import Newsroom, elect
+from neardup.methods.news_clusters.method import NewsClusters
 from neardup.methods.news_clusters.stores import DAY, Binding, Clock, FingerprintMap, InvertedTable
 from neardup.model import Relation
 from news_pages import (

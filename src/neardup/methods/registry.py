@@ -24,7 +24,7 @@ BUILT_IN: Mapping[str, str] = {
     "own-text": "neardup.methods.own_text.method:OwnText",
     "edit-distance": "neardup.methods.edit_distance:EditDistance",
     "two-phase": "neardup.methods.two_phase:TwoPhase",
-    "news-clusters": "neardup.methods.news_clusters:NewsClusters",
+    "news-clusters": "neardup.methods.news_clusters.method:NewsClusters",
     "word-table": "neardup.methods.word_table:WordTable",
     "feature-code": "neardup.methods.feature_code:FeatureCode",
     "exact": "neardup.methods.exact:Exact",
