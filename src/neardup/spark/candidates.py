@@ -245,19 +245,17 @@ BLOCK = 8192  # pages
 CELL = ["key", "one", "other"]  # the pages of a key, or those of two of its blocks
 
 
-def searched_pairs(
-    method: Method, searches: Searches, features: DataFrame, *, block: int = BLOCK
-) -> DataFrame:
+def searched_pairs(method: Method, searches: Searches, features: DataFrame) -> DataFrame:
     """left and right of every pair that the search finds, each once."""
     _check_size(method, features)
-    cells = _cells(keys_of(method, features, range_size=1), block)
+    cells = _cells(keys_of(method, features, range_size=1))
     pages = cells.join(features.select("number", "features"), "number")
     return map_groups(
         pages,
         CELL,
         lambda table: [_found_pairs(method, searches, table)],
         PAIRS,
-        rows_at_once=block,
+        rows_at_once=BLOCK,
     ).distinct()
 
 
@@ -268,10 +266,10 @@ def _check_size(method: Method, features: DataFrame) -> None:
         check_page_count(method.name, features.where("decidable").count(), most)
 
 
-def _cells(keys: DataFrame, block: int) -> DataFrame:
+def _cells(keys: DataFrame) -> DataFrame:
     """Every page with the cells in which it is searched."""
     sizes = keys.groupBy("key").count().where("count > 1")
-    blocks = f.ceil(f.col("count") / block)
+    blocks = f.ceil(f.col("count") / BLOCK)
     spread = keys.join(sizes, "key").withColumn("blocks", blocks)
     mine = f.col("number") % f.col("blocks")
     spread = spread.withColumn("mine", mine)

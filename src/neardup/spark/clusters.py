@@ -236,6 +236,7 @@ MEMBERS = pa.schema(
 Rows = NDArray[np.int64]
 Codes = NDArray[np.int8]  # relations by their places in `RELATIONS`
 RELATIONS = [*Relation]
+NAMES = pa.array([str(each) for each in RELATIONS])
 REVERSED = np.array([RELATIONS.index(each.reverse) for each in RELATIONS], np.int8)
 
 
@@ -248,7 +249,6 @@ def cluster_pages(
     earlier: DataFrame | None = None,
     *,
     for_one_task: int = FOR_ONE_TASK,
-    bytes_for_one_task: int = BYTES_FOR_ONE_TASK,
 ) -> DataFrame:
     """`MEMBERS`: of every page in a cluster of several its cluster (`label`), how many members that
     has, the page kept, and its relation to that page unless it is the page itself.
@@ -263,7 +263,7 @@ def cluster_pages(
     while True:
         name = f"components-{len(by_tables)}"
         components = component_labels(edges, work, name)
-        large = _too_large(judge, components, for_one_task, bytes_for_one_task)
+        large = _too_large(judge, components, for_one_task)
         if large is None:
             break
         many = components.join(work.keep(large, f"{name}-large"), "label", "left_semi")
@@ -288,16 +288,14 @@ def _without(edges: DataFrame, pages: DataFrame) -> DataFrame:
     return edges
 
 
-def _too_large(
-    judge: PairJudge, components: DataFrame, for_one_task: int, bytes_for_one_task: int
-) -> DataFrame | None:
+def _too_large(judge: PairJudge, components: DataFrame, for_one_task: int) -> DataFrame | None:
     """The labels of the components that do not fit in a task; None if there are none."""
-    some = components.where(f.col("pages") > min(FEW, for_one_task, bytes_for_one_task))
+    some = components.where(f.col("pages") > min(FEW, for_one_task))
     if some.isEmpty():
         return None
     weights = some.join(judge.feature_bytes, "number")
     weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
-    too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > bytes_for_one_task
+    too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > BYTES_FOR_ONE_TASK
     # A cluster of two pages is all that a component of two can be.
     large = weights.where((too_many | too_large) & (f.col("pages") > 2)).select("label")
     return None if large.isEmpty() else large
@@ -367,13 +365,12 @@ def _decided(
     row_of = np.full(kept.size, -1)
     row_of[dropped] = np.arange(dropped.size)
     related = pa.array(row_of, mask=row_of < 0)
-    names = pa.array([str(each) for each in RELATIONS])
     columns = [
         numbers,
         numbers[labels],
         numbers[kept],
         members,
-        names.take(pa.array(codes)).take(related),
+        NAMES.take(pa.array(codes)).take(related),
         pa.array(similarities, from_pandas=True).take(related),
     ]
     rows = pa.record_batch(columns, schema=MEMBERS)
@@ -386,8 +383,7 @@ class _Verdicts:
     def __init__(
         self, method: Method, pages: pa.Table, left: Rows, right: Rows, known: pa.Table
     ) -> None:
-        names = pa.array([str(each) for each in RELATIONS])
-        self.codes: Codes = pc.index_in(known["relation"], names).to_numpy().astype(np.int8)
+        self.codes: Codes = pc.index_in(known["relation"], NAMES).to_numpy().astype(np.int8)
         self.similarities: Floats = known["similarity"].to_numpy()
         self._method = method
         self._count = pages.num_rows
@@ -418,8 +414,7 @@ class _Verdicts:
         if not is_known.all():
             rest = ~is_known
             judged = self._method.relate(self._rows, one[rest], other[rest], evidence=False)
-            names = pa.array([str(each) for each in RELATIONS])
-            codes[rest] = pc.index_in(judged["relation"], names).to_numpy()
+            codes[rest] = pc.index_in(judged["relation"], NAMES).to_numpy()
             similarities[rest] = judged["similarity"].to_numpy(zero_copy_only=False)
         return codes, similarities
 

@@ -146,21 +146,22 @@ def check_earlier(storage: Storage, folder: str, method: Method) -> None:
 
 
 def _local_pages(folder: Path) -> Iterator[pa.RecordBatch]:
-    first = 0
-    for batch in pq.ParquetFile(folder / result.PAGES_FILE).iter_batches(
-        ROWS_AT_ONCE, columns=PAGES.names[1:]
-    ):
-        numbers = pa.array(np.arange(first, first + batch.num_rows))
-        first += batch.num_rows
-        yield pa.record_batch([numbers, *batch.select(PAGES.names[1:]).columns], schema=PAGES)
+    names, file = PAGES.names[1:], pq.ParquetFile(folder / result.PAGES_FILE)
+    for numbers, batch in _numbered(file.iter_batches(ROWS_AT_ONCE, columns=names)):
+        yield pa.record_batch([numbers, *batch.select(names).columns], schema=PAGES)
 
 
 def _local_features(folder: Path, method: Method) -> Iterator[pa.RecordBatch]:
-    first = 0
-    for batch in read_features(folder, method.row_schema):
-        numbers = pa.array(np.arange(first, first + batch.num_rows))
-        first += batch.num_rows
+    for numbers, batch in _numbered(read_features(folder, method.row_schema)):
         yield feature_rows(method, numbers, batch)
+
+
+def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.Array, pa.RecordBatch]]:
+    """The batches, each with the numbers of its pages."""
+    first = 0
+    for batch in batches:
+        yield pa.array(np.arange(first, first + batch.num_rows)), batch
+        first += batch.num_rows
 
 
 def _local_counts(folder: Path, name: str) -> Iterator[pa.RecordBatch]:
@@ -178,9 +179,8 @@ def _local_rows(folder: Path, name: str, schema: pa.Schema) -> Iterator[pa.Recor
 
 def with_known(pairs: DataFrame, earlier: DataFrame, known: DataFrame) -> DataFrame:
     """The candidates that involve a new page and are not known."""
-    old = earlier.select("number")
-    both = pairs.join(old.withColumnRenamed("number", "left"), "left", "left_semi").join(
-        old.withColumnRenamed("number", "right"), "right", "left_semi"
-    )
+    both = pairs
+    for side in ("left", "right"):
+        both = both.join(renamed(earlier, **{side: "number"}), side, "left_semi")
     new = pairs.join(both, ["left", "right"], "left_anti")
     return new.join(known.select("left", "right"), ["left", "right"], "left_anti")

@@ -60,7 +60,10 @@ def sampled_outcome(
         .sort_by([("left", "ascending"), ("right", "ascending")])
     )
     left, right = (np.searchsorted(numbers, judged[name].to_numpy()) for name in ("left", "right"))
-    verdicts = judged.select(VERDICTS.names).cast(VERDICTS).combine_chunks()
+    batches = (
+        judged.select(VERDICTS.names).cast(VERDICTS).combine_chunks().to_batches(PAIRS_AT_ONCE)
+    )
+    verdicts = MemoryParts.of(batches or [pa.RecordBatch.from_pylist([], VERDICTS)])
 
     def outcome(parts: Sequence[TextPart], surveyed: SurveyResults) -> Outcome:
         schema = pa.schema([SPILLED.field(name) for name in CARRIED])
@@ -75,7 +78,7 @@ def sampled_outcome(
                 right,
                 judged["relation"].to_numpy(),
                 judged["similarity"].to_numpy(),
-                MemoryParts.of(verdicts.to_batches(PAIRS_AT_ONCE) or [_no_verdicts()]),
+                verdicts,
             ),
             labels,
             kept,
@@ -86,10 +89,6 @@ def sampled_outcome(
     shown = _shown_pages(without_texts)
     parts, texts = _texts(pages, shown, records, work)
     return outcome(parts, _surveyed(method, texts, found.count, work))
-
-
-def _no_verdicts() -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], VERDICTS)
 
 
 def _sampled_pages(decided: Decided, step: int) -> DataFrame:

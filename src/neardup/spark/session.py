@@ -402,7 +402,7 @@ class Work:
         java: Any = self.spark.sparkContext._jvm
         return int(java.java.lang.Runtime.getRuntime().maxMemory())
 
-    def keep(self, rows: DataFrame, name: str, codec: str = "snappy") -> DataFrame:
+    def keep(self, rows: DataFrame, name: str) -> DataFrame:
         """Write rows to the work directory and continue from there.
 
         This is a checkpoint: later steps do not compute them again, even if a machine is lost, nor
@@ -410,7 +410,7 @@ class Work:
         """
         path = f"{self.folder}/{name}"
         if self.storage is None or not self.storage.exists(f"{path}/_SUCCESS"):
-            self.write(rows, path, codec, **PLAIN_FILES)
+            self.write(rows, path, "snappy", **PLAIN_FILES)
         self.finished.append(name)
         return self.spark.read.schema(rows.schema).parquet(path)
 
