@@ -102,7 +102,6 @@ def reproduce(
     out: str | Path,
     *,
     fraction: float = 1.0,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Run the experiments of these methods (None: all); write papers.json and papers.html.
@@ -124,7 +123,7 @@ def reproduce(
         for experiment in experiments:
             _warm_up(experiment, out)
             for trial in experiment.trials:
-                for row in _run(experiment, trial, out, fraction, seed):
+                for row in _run(experiment, trial, out, fraction):
                     rows.append(row)
                     _write(out, rows)  # now: an experiment may take an hour
                     progress.advance(1)
@@ -140,7 +139,7 @@ def _warm_up(experiment: Experiment, out: Path) -> None:
 
 
 def _run(
-    experiment: Experiment, trial: Trial, out: Path, fraction: float, seed: int
+    experiment: Experiment, trial: Trial, out: Path, fraction: float
 ) -> Iterator[dict[str, Any]]:
     """Generate the pages of a trial and run every contender on them."""
     pages = max(LEAST_PAGES, round(trial.pages * fraction))
@@ -151,7 +150,7 @@ def _run(
             write_set(
                 folder,
                 pages,
-                seed + trial.seed + REPEAT_SEEDS * number,
+                trial.seed + REPEAT_SEEDS * number,
                 language=experiment.language,
                 length=experiment.length,
                 reprints=experiment.reprints if trial.reprints is None else trial.reprints,

@@ -16,7 +16,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from threading import Lock
@@ -93,9 +93,12 @@ def default_workers() -> int:
 
 
 def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    workers: int,
+    pool: Executor | None = None,
 ) -> Iterator[Result]:
-    """`function` of each item, in the items' order, computed by `workers` threads.
+    """`function` of each item, in the items' order, computed by `workers` threads, or by a pool.
 
     Threads suffice because the kernels release the interpreter lock: nothing is copied between
     workers, and memory does not grow with their number. At most two items per worker are in
@@ -105,16 +108,16 @@ def ordered_map(
         yield from map(function, items)
         return
     waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(workers, "neardup") as pool:
+    with pool or ThreadPoolExecutor(workers, "neardup") as executor:
         try:
             for item in items:
-                waiting.append(pool.submit(function, item))
+                waiting.append(executor.submit(function, item))
                 if len(waiting) >= 2 * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 def work_side_by_side(

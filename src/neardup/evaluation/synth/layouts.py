@@ -177,8 +177,8 @@ def _links(page: Placed, texts: Iterable[str], around: str, between: str = "\n")
     )
 
 
-def _each(texts: Iterable[str], tag: str, attributes: str = "") -> str:
-    return "\n".join(f"<{tag}{attributes}>{text}</{tag}>" for text in texts)
+def _each(texts: Iterable[str], tag: str) -> str:
+    return "\n".join(f"<{tag}>{text}</{tag}>" for text in texts)
 
 
 def _pager(page: Placed) -> str:
@@ -188,12 +188,12 @@ def _pager(page: Placed) -> str:
     return f'<div class="pager">{more} <a href="?p=1">1</a> <a href="?p=2">2</a></div>'
 
 
-def _body(page: Placed, tag: str, attributes: str = "") -> str:
+def _body(page: Placed, tag: str) -> str:
     if page.figures:
         cells = (row.partition("\t") for row in page.paragraphs)
         rows = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>\n" for name, _, value in cells)
         return f"<table>\n{rows}</table>{_pager(page)}"
-    return _each(page.paragraphs, tag, attributes) + _pager(page)
+    return _each(page.paragraphs, tag) + _pager(page)
 
 
 def _boxes(page: Placed, heading: str, around: str, item: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,6 +34,7 @@ from neardup.evaluation.synth.plan import (
     Settings,
     make_plan,
 )
+from neardup.local.run import ordered_map
 from neardup.schemas import TIME
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -93,21 +93,10 @@ def batches(
     starts = range(0, len(plan), BATCH)
     rows = (plan.rows(start, start + BATCH) for start in starts)
     make: Callable[[list[Row]], Made] = partial(_make, settings, finish)
-    if workers <= 1 or len(starts) == 1:
-        yield from map(make, rows)
-        return
-    waiting: deque[Future[Made]] = deque()
+    workers = max(1, min(workers, len(starts)))
     # spawn, not fork: a fork copies locks held by the threads of libraries
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        try:
-            for batch in rows:
-                waiting.append(pool.submit(make, batch))
-                if len(waiting) >= 3 * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    pool = ProcessPoolExecutor(workers, get_context("spawn")) if workers > 1 else None
+    yield from ordered_map(make, rows, workers, pool)
 
 
 def _make(settings: Settings, finish: Callable[[list[SynthPage]], Made], rows: list[Row]) -> Made:
