@@ -122,12 +122,7 @@ def _sifted(records: Iterable[RawPage | Skip], skips: Skips) -> Iterator[RawPage
 
 
 def answers_to(
-    records: Iterable[RawPage | Skip],
-    index: Index,
-    *,
-    add: bool,
-    piped: bool,
-    workers: int | None,
+    records: Iterable[RawPage | Skip], index: Index, *, add: bool, piped: bool, workers: int | None
 ) -> Generator[Answer | Skip]:
     """The index's answer to each page, in order, as soon as it is known."""
     if not add:

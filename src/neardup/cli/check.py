@@ -67,13 +67,7 @@ def check(
     store once its answer is printed. Pages on standard input are answered as they arrive.
     """
     prepare_run(method or "own-text")
-    from neardup.cli.answers import (  # noqa: PLC0415
-        Skips,
-        answers_to,
-        kept_pages,
-        records_of,
-        show_answers,
-    )
+    from neardup.cli.answers import Skips, answers_to, kept_pages, records_of, show_answers  # noqa: PLC0415
     from neardup.cli.dedup import read_assignments  # noqa: PLC0415
     from neardup.cli.store import parse_span  # noqa: PLC0415
     from neardup.errors import InputError, UsageError  # noqa: PLC0415

@@ -155,8 +155,7 @@ def _marked(cell: Cell, *, plain: bool) -> Text:
 
 
 def methods(
-    name: Annotated[str | None, argument("methods.name")] = None,
-    as_json: AsJson = False,
+    name: Annotated[str | None, argument("methods.name")] = None, as_json: AsJson = False
 ) -> None:
     """List the methods in a table, or describe one: its paper, cost and options."""
     from neardup.methods.registry import method_class, method_names  # noqa: PLC0415 - quick --help

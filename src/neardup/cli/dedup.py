@@ -274,11 +274,7 @@ def demo(
 
     with shown_progress() as progress:
         result = dedup(
-            str(DEMO_PAGES),
-            out,
-            language=check_language(language),
-            force=True,
-            progress=progress,
+            str(DEMO_PAGES), out, language=check_language(language), force=True, progress=progress
         )
     show_clusters(result)
     show_outcome(result)

@@ -155,13 +155,7 @@ class ProgressBar:
 
     def __init__(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - only on a terminal
-        from rich.progress import (  # noqa: PLC0415
-            BarColumn,
-            Progress,
-            SpinnerColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
         self._bar = Progress(
             SpinnerColumn(),

@@ -22,10 +22,7 @@ HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 StoreUrl = Annotated[str, option("shared.store_url")]
 
 
-def status(
-    store: StoreUrl,
-    as_json: AsJson = False,
-) -> None:
+def status(store: StoreUrl, as_json: AsJson = False) -> None:
     """Print the number of pages and clusters in a store, and bytes per page, by table."""
     with _open(store) as index:
         figures = _status(index)
@@ -44,10 +41,7 @@ def status(
         typer.echo(f"{part:<13}{size / 1e6:>10,.1f} MB{each}")
 
 
-def expire(
-    store: StoreUrl,
-    older_than: Annotated[str, option("expire.older_than")],
-) -> None:
+def expire(store: StoreUrl, older_than: Annotated[str, option("expire.older_than")]) -> None:
     """Remove pages not seen since the given age or date."""
     age = parse_age(older_than)
     with _open(store) as index:

@@ -68,10 +68,7 @@ class FeatureCodeOptions:
         maximum=1,
     )
     small: float = option(
-        0.2,
-        "main codes are different if less of both is in common",
-        minimum=0,
-        maximum=1,
+        0.2, "main codes are different if less of both is in common", minimum=0, maximum=1
     )
     undetermined: Literal["different", "compare"] = option(
         "different", "between small and large: different, or compare auxiliary codes (rule 3)"
@@ -396,10 +393,7 @@ class FeatureCode(Method):
             [np.flatnonzero(enough), np.repeat(np.arange(lengths.size), lengths * enough)]
         )
         keys = np.concatenate(
-            [
-                document_hashes(codes.main, codes.offsets)[enough],
-                units[np.repeat(enough, lengths)],
-            ]
+            [document_hashes(codes.main, codes.offsets)[enough], units[np.repeat(enough, lengths)]]
         )
         return key_batch(rows, keys)
 

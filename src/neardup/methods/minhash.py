@@ -27,13 +27,7 @@ from numpy.typing import NDArray
 from neardup.arrays import Ragged, fixed_lists, large_list_array
 from neardup.config import option
 from neardup.errors import UsageError
-from neardup.kernels.minhash import (
-    HALF,
-    agreements,
-    group_hashes,
-    one_permutation,
-    permutations,
-)
+from neardup.kernels.minhash import HALF, agreements, group_hashes, one_permutation, permutations
 from neardup.kernels.shingles import shingle_hashes, sort_distinct
 from neardup.methods.base import key_batch
 from neardup.methods.token_method import HASHES, Comparison, TokenMethod, compare_sets

@@ -219,9 +219,6 @@ def _omitted(
         (clusters, t("the {clusters}", clusters=counted(t, clusters, "smallest cluster"))),
         (members, t("{pages} of very large clusters", pages=counted(t, members, "page"))),
         (unlisted, counted(t, unlisted, "judged pair")),
-        (
-            without_texts,
-            t("the texts of {pairs}", pairs=counted(t, without_texts, "listed pair")),
-        ),
+        (without_texts, t("the texts of {pairs}", pairs=counted(t, without_texts, "listed pair"))),
     ]
     return [words for count, words in omitted if count]

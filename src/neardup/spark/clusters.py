@@ -29,13 +29,7 @@ from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
 from neardup.rules.clusters import APART, centred_clusters, mixed_numbers
 from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS, JudgedPairs, choose_kept
-from neardup.spark.columns import (
-    features_of,
-    map_batches,
-    map_groups,
-    renamed,
-    unsigned_order,
-)
+from neardup.spark.columns import features_of, map_batches, map_groups, renamed, unsigned_order
 from neardup.spark.components import component_labels
 from neardup.spark.judging import BRIEF, PairJudge
 from neardup.spark.session import Work

@@ -66,9 +66,7 @@ def find_duplicates(
         marked.where("not neardup_keep").show()
     """
     rules = Rules.of(
-        make_method(method, options, preset=preset, view=view, threshold=threshold),
-        keep,
-        contained,
+        make_method(method, options, preset=preset, view=view, threshold=threshold), keep, contained
     )
     named = {"text": text, "html": html, "id": id, "url": url, "title": title, "time": time}
     columns = _chosen(frame, named)

@@ -146,11 +146,7 @@ class Rules:
 
     @classmethod
     def of(
-        cls,
-        method: Method,
-        keep: str | None,
-        contained: bool,
-        broadcast_counts: int | None = None,
+        cls, method: Method, keep: str | None, contained: bool, broadcast_counts: int | None = None
     ) -> Rules:
         """The rules, unless they take what a cluster does not have."""
         if assigner(method) is not None:

@@ -31,14 +31,7 @@ from neardup.pages.fields import TableRow
 from neardup.pages.formats import FORMATS, format_of_name
 from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
 from neardup.pages.raw import Block, gathered
-from neardup.pages.readers import (
-    Range,
-    Reading,
-    count_records,
-    cut_archive,
-    read_range,
-    split_file,
-)
+from neardup.pages.readers import Range, Reading, count_records, cut_archive, read_range, split_file
 from neardup.pages.writers import writer_for
 from neardup.spark.columns import spark_schema
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages

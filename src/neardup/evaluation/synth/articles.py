@@ -189,11 +189,7 @@ def _updated(article: Article, draws: Draws) -> Article:
 def _sorted(article: Article, draws: Draws) -> Article:
     """The rows of a table in another order: by name, by figure, or reversed."""
     rows = [line for line in article.sentences if not line.endswith("\t")]
-    orders = [
-        sorted(rows),
-        sorted(rows, key=lambda row: float(row.partition("\t")[2])),
-        rows[::-1],
-    ]
+    orders = [sorted(rows), sorted(rows, key=lambda row: float(row.partition("\t")[2])), rows[::-1]]
     others = iter(draws.pick([order for order in orders if order != rows]))
     lines = [line if line.endswith("\t") else next(others) for line in article.sentences]
     return replace(article, paragraphs=tuple((line,) for line in lines))

@@ -70,11 +70,7 @@ SCHEMA = pa.schema(
 
 
 def synth(
-    pages: int,
-    seed: int = 0,
-    *,
-    workers: int = 1,
-    **options: Unpack[Options],
+    pages: int, seed: int = 0, *, workers: int = 1, **options: Unpack[Options]
 ) -> Iterator[pa.RecordBatch]:
     """Batches of labelled pages (`SCHEMA`); `content` is HTML, or plain text with `texts`.
 

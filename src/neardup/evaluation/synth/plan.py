@@ -144,14 +144,7 @@ KINDS = ("original", *REPRINTS, "paginated", *LOOKALIKES)
 # duplicates on the web, 22.2 % were virtually identical (Fetterly, Manasse and Najork, "On the
 # evolution of clusters of near-duplicate web pages", 2003).
 SURROUNDINGS = {"recrawled": 28, "session": 20, "alias": 12, "print": 8}
-COPIES = {
-    **SURROUNDINGS,
-    "commented": 8,
-    "corrected": 15,
-    "updated": 12,
-    "grown": 7,
-    "sorted": 32,
-}
+COPIES = {**SURROUNDINGS, "commented": 8, "corrected": 15, "updated": 12, "grown": 7, "sorted": 32}
 CHANGES = ("", *COPIES)
 _TABLE_COPIES = (*SURROUNDINGS, "sorted")
 _REPRINT_COPIES = (*SURROUNDINGS, "commented")

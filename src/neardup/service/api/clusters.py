@@ -64,10 +64,7 @@ async def list_clusters(
 
 @router.get("/clusters/{name}", **for_readers(404))
 async def get_cluster(
-    service: Running,
-    name: Annotated[str, Path(max_length=30)],
-    skip: Skip = 0,
-    most: Most = 100,
+    service: Running, name: Annotated[str, Path(max_length=30)], skip: Skip = 0, most: Most = 100
 ) -> ClusterOut:
     """Get a cluster with its pages. A name from before a merge finds the merged cluster."""
     return await service.workers.read(_cluster, service.index, name, skip, most)
