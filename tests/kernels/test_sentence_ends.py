@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernels.reference import sentence_ends as reference
 from neardup.kernels.sentence_ends import Spans, han_before_stops, last_words
-from neardup.text.tokens import sentences
+from sentence_texts import sentences
 
 characters = st.sampled_from("的了是好来。｡．.!?！？… \nabZé1カすのa-'\")」”，々〇𠀀x")
 texts = st.lists(st.text(characters, max_size=40), max_size=5)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.report.side_by_side import Part, Row, difference, folded_lines
+from neardup.report.side_by_side import Part, Row, folded_lines, join_shared, line_rows
 from neardup.text.tokens import fold_text
 from unicode_text import texts
+
+
+def difference(left: str, right: str) -> list[Row]:
+    return join_shared(line_rows(left, right))
 
 
 def parts(rows: list[Row]) -> list[tuple[Part, str, str]]:

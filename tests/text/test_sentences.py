@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from neardup.text.tokens import sentences
+from sentence_texts import sentences
 from unicode_text import texts
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -65,8 +64,6 @@ BY_SIMILARITY = [str(each) for each in (Relation.NEAR, Relation.OVERLAP, Relatio
 # Relations that are others if the pages change places.
 TURNED = [(str(each), str(each.reverse)) for each in Relation if each.reverse != each]
 NO_PRIOR = Prior()
-
-Number = TypeVar("Number", np.int64, np.uint64)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ from neardup.pages.inputs import input_at
 from neardup.pages.writers import check_name
 
 Format = Literal["jsonl", "parquet", "csv", "xlsx"]
-FORMATS: tuple[Format, ...] = ("jsonl", "parquet", "csv", "xlsx")
 
 PAGES_FILE = "remembered.parquet"  # the data of every page for later runs; see `prior`
 

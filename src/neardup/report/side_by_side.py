@@ -56,13 +56,8 @@ class Run(NamedTuple):
 Row = list[Run]  # what stands side by side
 
 
-def difference(left: str, right: str) -> list[Row]:
-    """Rows from top to bottom; joined, each side gives its text."""
-    return join_shared(line_rows(left, right))
-
-
 def line_rows(left: str, right: str) -> list[Row]:
-    """The same, with shared lines in a row each."""
+    """Rows from top to bottom, shared lines in a row each; joined, each side gives its text."""
     lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
     rows: list[Row] = []
     here = there = 0

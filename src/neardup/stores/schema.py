@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from neardup.errors import StoreError
 
 Row = tuple[Any, ...]
-Values = Sequence[int] | Sequence[str]
 
 
 class Connection(Protocol):

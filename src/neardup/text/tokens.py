@@ -1,10 +1,10 @@
-"""Text as it is compared: folded, and split into tokens or sentences.
+"""Text as it is compared: folded, and split into tokens.
 
 Folding gives one form to every width, case, script variant and kind of space. Folded text is never
 shown: it has lost its capitals and its traditional characters. Why what is folded:
 docs/decisions/0003-folding-and-tokens.md. Tokens are words where a script separates words by
 spaces, and characters where it does not. The rules and the hash function are in
-`kernels/tokens.py` and `kernels/sentences.py`.
+`kernels/tokens.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import xxhash
 
 from neardup.arrays import string_array, string_buffers
 from neardup.kernels.fold import fold
-from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.tokens import token_hashes, token_spans
 
 MOST_WORDS = 50_000  # of a page that search finds; a PostgreSQL tsvector holds a megabyte
@@ -64,12 +63,3 @@ def tokens_batch(folded: pa.StringArray) -> pa.LargeListArray:
     """The token hashes (uint64) of each row of a column of folded text."""
     hashes, offsets = token_hashes(*string_buffers(folded))
     return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(hashes))
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, without the white space around them."""
-    data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
-    starts, ends, _ = sentence_spans(data, np.array([0, len(data)], np.int64))
-    content = data.tobytes()
-    spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    return [content[start:end].decode("utf-8") for start, end in spans]
