@@ -30,6 +30,7 @@ from neardup.schemas import PAIRS
 from neardup.spark.columns import (
     bounded,
     features_of,
+    heaps,
     map_batches,
     map_groups,
     new_groups,
@@ -117,13 +118,8 @@ def packed_keys_of(method: Method, features: DataFrame, bits: int) -> DataFrame:
     """`PACKED_KEYS`: the keys of every page, many of one bucket (the first `bits`) in a row."""
 
     def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: list[tuple[Keys, Rows]] = []
-        for batch in batches:
-            held.append(_row_keys(method, batch))
-            if sum(each.size for each, _ in held) > KEYS_AT_ONCE:
-                yield from bounded(packed_keys(held, bits))
-                held = []
-        if held:
+        row_keys = (_row_keys(method, batch) for batch in batches)
+        for held in heaps(row_keys, lambda each: each[0].size, KEYS_AT_ONCE):
             yield from bounded(packed_keys(held, bits))
 
     return features.select("number", "features").mapInArrow(keys, spark_schema(PACKED_KEYS))

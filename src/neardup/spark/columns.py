@@ -6,6 +6,7 @@ What the columns hold is in `local.exchange`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ from neardup.arrays import Mask, Numbers
 from neardup.local.exchange import carried_schema, packed_rows, to_spark, unpacked_rows
 from neardup.methods import identical
 from neardup.methods.base import Method
+
+Item = TypeVar("Item")
 
 LOWEST = np.uint64(1 << 63)
 BATCH_BYTES = 8_000_000  # of rows that pass between Java and Python at once
@@ -62,6 +65,26 @@ def bounded(batch: pa.RecordBatch, most: int = BATCH_BYTES) -> Iterator[pa.Recor
     step = max(1, batch.num_rows * most // max(batch.nbytes, most))
     for start in range(0, batch.num_rows, step):
         yield batch.slice(start, step)
+
+
+def heaps(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """The items of a task, put together until their sizes add up to more than `most`."""
+    held: list[Item] = []
+    total = 0
+    for item in items:
+        held.append(item)
+        total += size(item)
+        if total > most:
+            yield held
+            held, total = [], 0
+    if held:
+        yield held
+
+
+def total_bytes(rows: DataFrame, column: str) -> int:
+    """The bytes of all values of a column."""
+    total = f.coalesce(f.sum(f.octet_length(column)), f.lit(0)).alias("bytes")
+    return int(rows.agg(total).collect()[0]["bytes"])
 
 
 def map_groups(

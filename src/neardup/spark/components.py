@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 
 from neardup.arrays import Numbers as Rows
 from neardup.kernels.grouping import connected_components
-from neardup.spark.columns import bounded, renamed, spark_schema
+from neardup.spark.columns import bounded, heaps, renamed, spark_schema
 from neardup.spark.session import Work
 
 IN_ONE_TASK = 4_000_000  # pairs, of 16 bytes
@@ -54,15 +54,8 @@ def _contracted(edges: DataFrame) -> DataFrame:
 
 
 def _contract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    held: list[pa.RecordBatch] = []
-    count = 0
-    for batch in batches:
-        held.append(batch)
-        count += batch.num_rows
-        if count >= 2 * IN_ONE_TASK:  # bounds memory; later rounds join what this leaves apart
-            yield _stars(held)
-            held, count = [], 0
-    if held:
+    # Heaps bound memory; later rounds join what they leave apart.
+    for held in heaps(batches, lambda batch: batch.num_rows, 2 * IN_ONE_TASK):
         yield _stars(held)
 
 

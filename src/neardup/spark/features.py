@@ -31,12 +31,14 @@ from neardup.spark.columns import (
     PACKED,
     bounded,
     feature_rows,
+    heaps,
     map_batches,
     map_groups,
     packed_counts,
     packed_numbers,
     packed_without_counts,
     spark_schema,
+    total_bytes,
 )
 from neardup.spark.identity import Identified
 from neardup.spark.prior import Earlier
@@ -63,13 +65,9 @@ def survey_pages(
     counted once."""
 
     def survey(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: list[pa.RecordBatch] = []
-        for batch in batches:
-            held.append(count(batch["page"]))
-            if sum(each.num_rows for each in held) > COUNTS_AT_ONCE:
-                yield from bounded(packed_counts(add_counts(held), bits))
-                held = []
-        yield from bounded(packed_counts(add_counts(held), bits))
+        counted = (count(batch["page"]) for batch in batches)
+        for held in heaps(counted, lambda each: each.num_rows, COUNTS_AT_ONCE):
+            yield from bounded(packed_counts(add_counts(held), bits))
 
     def add_buckets(table: pa.Table) -> Iterator[pa.RecordBatch]:
         sums = add_counts([unpacked_counts(table)])
@@ -234,7 +232,7 @@ class Surveyor:
             counts = self.work.keep(counts, f"result/remembered/{counting.folder}")
             stage.advance(self.pages)
         several, total = counts.where("octet_length(counts) > 0"), self.pages
-        if _number_of_counts(several) >= self.broadcast_counts:
+        if total_bytes(several, "keys") // 8 >= self.broadcast_counts:  # of 8 bytes each
             return lambda step, schema: _by_chunks(
                 counting, pages, several, bits, total, step, schema
             )
@@ -242,12 +240,6 @@ class Surveyor:
         return lambda step, schema: map_batches(
             pages, lambda batch: step(batch, survey.value), schema
         )
-
-
-def _number_of_counts(counts: DataFrame) -> int:
-    """How many keys are counted, of 8 bytes each."""
-    total = counts.agg(f.sum(f.octet_length("keys")).alias("bytes")).first()
-    return int((total["bytes"] if total else None) or 0) // 8
 
 
 def _by_chunks(

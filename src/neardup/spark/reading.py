@@ -33,7 +33,7 @@ from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
 from neardup.pages.raw import Block, gathered
 from neardup.pages.readers import Range, Reading, count_records, cut_archive, read_range, split_file
 from neardup.pages.writers import writer_for
-from neardup.spark.columns import spark_schema
+from neardup.spark.columns import spark_schema, total_bytes
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
 from neardup.spark.session import Work
 from neardup.text.charset import to_utf8
@@ -243,8 +243,7 @@ def write_kept(
         read, spark_schema(RAW_PAGES)
     )
     picked = work.keep(picked, "kept-pages")
-    total = picked.agg(f.sum(f.octet_length("page")).alias("bytes")).first()
-    parts = 1 + int((total["bytes"] if total else None) or 0) // KEPT_BYTES
+    parts = 1 + total_bytes(picked, "page") // KEPT_BYTES
     in_order = picked.repartitionByRange(parts, "file", "nth").sortWithinPartitions("file", "nth")
     with work.stages("keep") as stage, writer_for(path) as writer:
         for packed in in_order.select("page").toLocalIterator():
