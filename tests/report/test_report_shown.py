@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from kernels.reference import json_text
 from neardup.report.listing import differences
-from neardup.report.templates import percent, plural, short_lines, shortened, size, visible
+from neardup.report.templates import (
+    ENGLISH,
+    counted,
+    percent,
+    short_lines,
+    shortened,
+    size,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +109,5 @@ def test_sizes(count: int, told: str) -> None:
 
 
 def test_one_is_not_many() -> None:
-    assert (plural(1, "page"), plural(2000, "page")) == ("1 page", "2,000 pages")
+    words = [counted(ENGLISH, count, "page") for count in (1, 2000)]
+    assert words == ["1 page", "2,000 pages"]

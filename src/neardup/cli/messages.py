@@ -85,7 +85,9 @@ def shown_progress(
 
     Ctrl-C becomes an error that says `interrupted`, or what that gives then.
     """
-    shown = _shown()
+    shown: NoProgress | ProgressBar | ProgressLines = NoProgress()
+    if not quiet:
+        shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
     from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - keeps --help quick
 
     when_compiling(shown.compiling)
@@ -96,12 +98,6 @@ def shown_progress(
         raise InterruptedRunError(f"interrupted; {outcome}") from None
     finally:
         shown.close()
-
-
-def _shown() -> ProgressBar | ProgressLines | NoProgress:
-    if quiet:
-        return NoProgress()
-    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
 
 
 class NoProgress(Silent):

@@ -91,7 +91,9 @@ def show_outcome(result: Result, write_kept: Path | None = None) -> None:
         hosts = ", ".join(list(result.summary["shells"]["hosts"])[:3])
         rows.append((shells, f"of them shells whose text did not arrive ({hosts})"))
     if counts["skipped"]:
-        rows.append((counts["skipped"], f"records skipped: {_reasons(result)}"))
+        by_reason = result.summary["skipped_by_reason"].items()
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in by_reason)
+        rows.append((counts["skipped"], f"records skipped: {reasons}"))
     width = max(len(f"{count:,}") for count, _ in rows)
     for count, what in rows:
         typer.echo(f"{typer.style(f'{count:>{width},}', bold=True)}  {what}")
@@ -113,11 +115,6 @@ def _last_lines(result: Result, write_kept: Path | None) -> Iterator[str]:
     else:
         more = shlex.quote(f"{result.folder}-next")
         yield f"to add more pages: neardup dedup INPUT --against {folder} --out {more}"
-
-
-def _reasons(result: Result) -> str:
-    by_reason = result.summary["skipped_by_reason"]
-    return ", ".join(f"{count:,} {reason}" for reason, count in by_reason.items())
 
 
 def show_clusters(result: Result) -> None:
@@ -172,7 +169,9 @@ def _table(rows: Sequence[Row]) -> Table:
         table.add_section()
         table.add_row(f"{pages:,} {kind}: paper", *_figures(claims))
         for row in trial:
-            table.add_row(_label(row), *_measured(row["measured"]))
+            figures = row["measured"]
+            error = [escaped(figures["error"])] if "error" in figures else None
+            table.add_row(_label(row), *(error or _figures(figures)))
     return table
 
 
@@ -181,10 +180,6 @@ def _label(row: Row) -> str:
     method: str = row["method"]
     base, _, rest = method.partition(":")
     return escaped(method if base != row["experiment"] else f"ours {rest or 'default'}")
-
-
-def _measured(measured: Mapping[str, Any]) -> Iterator[str]:
-    yield from [escaped(measured["error"])] if "error" in measured else _figures(measured)
 
 
 def _figures(figures: Mapping[str, Any]) -> Iterator[str]:

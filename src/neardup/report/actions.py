@@ -260,7 +260,7 @@ def write_workbook(
                     heading = ["why" if name == "evidence" else name for name in schema.names]
                     body = islice(chain(some, rows), rows_of_a_sheet - 1)
                     for row in chain([heading], body):
-                        sheet.write(_row(row).encode())
+                        sheet.write(f"<row>{''.join(map(_cell, row))}</row>".encode())
                     sheet.write(b"</sheetData></worksheet>")
         for name, content in _parts(names):
             file.writestr(ZipInfo(name), HEAD + content)
@@ -275,10 +275,6 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterable[Any]]:
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
         yield from zip(*columns, strict=True)
-
-
-def _row(values: Iterable[Any]) -> str:
-    return f"<row>{''.join(map(_cell, values))}</row>"
 
 
 def _cell(value: Any) -> str:

@@ -48,16 +48,9 @@ def translator(language: Language) -> Translate:
 
 def counted(translate: Translate, count: int, word: str) -> str:
     """The count and the word that goes with it."""
-    shown = f"{count:,}"
-    return (
-        f"1 {word}"
-        if count == 1 and _is_english(translate)
-        else translate(f"{{count}} {word}s", count=shown)
-    )
-
-
-def _is_english(translate: Translate) -> bool:
-    return translate is translator("en")
+    if count == 1 and translate is translator("en"):
+        return f"1 {word}"
+    return translate(f"{{count}} {word}s", count=f"{count:,}")
 
 
 @cache
@@ -164,11 +157,6 @@ class _CompiledTemplates(FileSystemBytecodeCache):
 def number(count: int) -> str:
     """A count with its thousands apart."""
     return f"{count:,}"
-
-
-def plural(count: int, word: str) -> str:
-    """The count and the word that goes with it, in English."""
-    return counted(ENGLISH, count, word)
 
 
 def percent(part: int, whole: int, translate: Translate = ENGLISH) -> str:

@@ -205,8 +205,9 @@ async def overview(visit: ReadingVisit) -> Response:
 def _relation_bars(visit: Visit, stats: Stats) -> list[tuple[str, int, str]]:
     """Judged pairs by relation: label, count and share."""
     total = sum(stats.pairs.values())
+    t = visit.translate
     return [
-        (visit.translate(words), stats.pairs[relation], percent(stats.pairs[relation], total))
+        (t(words), stats.pairs[relation], percent(stats.pairs[relation], total, t))
         for relation, words in RELATIONS.items()
         if stats.pairs.get(relation)
     ]
