@@ -29,8 +29,8 @@ from tools.docs_site import python_page
 from tools.own_text_pictures import draw_pictures
 from typer.testing import CliRunner
 
-from neardup.cli.dedup import DEMO_PAGES
 from neardup.cli.main import app
+from neardup.cli.warm_up import DEMO_PAGES
 from neardup.evaluation.synth import write_set
 from sample_pages import write_jsonl
 from test_docs import PRESENT, ROOT, blocks, is_module

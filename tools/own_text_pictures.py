@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.cli.dedup import DEMO_PAGES
+from neardup.cli.warm_up import DEMO_PAGES
 from neardup.pages.readers import read
 from neardup.text.parse import parse
 from neardup.text.sites import BlockCounts, Survey, add_counts

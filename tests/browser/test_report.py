@@ -13,7 +13,7 @@ from PIL import Image
 
 import neardup
 from contrast import CONTRAST
-from neardup.cli.dedup import DEMO_PAGES
+from neardup.cli.warm_up import DEMO_PAGES
 from report_runs import Given, Judgement, handmade_run
 from sample_pages import ARTICLES
 

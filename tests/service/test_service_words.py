@@ -9,7 +9,7 @@ import pytest
 
 from neardup import html_page
 from neardup.api import judge_parsed
-from neardup.cli.dedup import DEMO_PAGES
+from neardup.cli.warm_up import DEMO_PAGES
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.pages.raw import raw_batch
 from neardup.report import document

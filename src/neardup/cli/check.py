@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from neardup.cli.dedup import read_assignments
 from neardup.cli.options import (
     Assignments,
     BaseUrl,
@@ -26,7 +27,9 @@ from neardup.cli.options import (
     limits_of,
     option,
 )
+from neardup.cli.store import parse_span
 from neardup.cli.warm_up import prepare_run
+from neardup.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from neardup.model import RawPage, Skip
@@ -68,9 +71,6 @@ def check(
     """
     prepare_run(method or "own-text")
     from neardup.cli.answers import Skips, answers_to, kept_pages, records_of, show_answers  # noqa: PLC0415
-    from neardup.cli.dedup import read_assignments  # noqa: PLC0415
-    from neardup.cli.store import parse_span  # noqa: PLC0415
-    from neardup.errors import InputError, UsageError  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from neardup.cli.messages import shown_progress
 from neardup.cli.options import (
     COLUMNS,
     Assignments,
@@ -28,7 +29,8 @@ from neardup.cli.options import (
     limits_of,
     option,
 )
-from neardup.cli.warm_up import prepare_run
+from neardup.cli.warm_up import DEMO_PAGES, prepare_run
+from neardup.config import parse_size, read_toml
 from neardup.errors import UsageError, did_you_mean, unknown
 from neardup.pages.inputs import find_files
 
@@ -114,9 +116,7 @@ def dedup(
         find_files(inputs)
         prepare_run(settings["method"])
 
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_needs, show_outcome  # noqa: PLC0415 - keeps --help quick
-    from neardup.config import parse_size  # noqa: PLC0415
 
     run: Callable[..., Result]
     limits = limits_of(settings)
@@ -168,7 +168,6 @@ def merge_settings(
     config: Path | None, arguments: Mapping[str, object], assignments: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, object]]:
     """The run's settings and the method's options. Later ones win: defaults, file, command line."""
-    from neardup.config import read_toml  # noqa: PLC0415 - keeps --help quick
 
     stored = read_toml(config) if config else {}
     options = stored.pop("options", {})
@@ -241,7 +240,6 @@ def recluster(
     finds little more.
     """
     from neardup.api import recluster as run  # noqa: PLC0415
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415
 
     with shown_progress() as progress:
@@ -259,9 +257,6 @@ def recluster(
     show_outcome(result)
 
 
-DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
-
-
 def demo(
     out: Annotated[Path, option("demo.out")] = Path("demo-output"),
     language: Annotated[str, option("demo.language")] = "en",
@@ -269,8 +264,8 @@ def demo(
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     prepare_run("own-text")
     from neardup.api import dedup  # noqa: PLC0415
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415
-    from neardup.cli.outcome import show_clusters, show_outcome  # noqa: PLC0415 - quick --help
+    from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
+    from neardup.cli.tables import show_clusters  # noqa: PLC0415
 
     with shown_progress() as progress:
         result = dedup(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from neardup.cli.messages import shown_progress
 from neardup.cli.options import DuplicateFrom, Force, argument, option
-from neardup.errors import NeardupError, OutputError
+from neardup.errors import NeardupError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from neardup.evaluation.charts import Results
     from neardup.evaluation.floors import Floors
 
@@ -38,8 +37,7 @@ def evaluate(
     process; a failed run is reported in the results. --papers prints the figures of the five
     papers beside ours, on as many generated pages as the papers used.
     """
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import UsageError  # noqa: PLC0415
+    from neardup.cli.tables import show_scores  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.charts import charts_possible  # noqa: PLC0415
     from neardup.evaluation.floors import read_floors  # noqa: PLC0415
     from neardup.evaluation.runs import evaluate as run  # noqa: PLC0415
@@ -67,7 +65,7 @@ def evaluate(
         )
     results = measured.results
     for name, scores in results.items():
-        _show(name, scores)
+        show_scores(name, scores)
     if not charts_possible():
         typer.echo("no charts; they need: pip install 'neardup[evaluate]'")
     typer.echo(f"written to {out}; open {out / 'index.html'}")
@@ -77,9 +75,7 @@ def evaluate(
 
 def _papers(names: list[str] | None, out: Path, fraction: float, sets: object) -> None:
     """Run the papers' experiments and print their figures beside ours."""
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415
-    from neardup.cli.outcome import show_papers  # noqa: PLC0415 - keeps --help quick
-    from neardup.errors import UsageError  # noqa: PLC0415
+    from neardup.cli.tables import show_papers  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.papers import reproduce  # noqa: PLC0415
 
     if sets:
@@ -113,32 +109,6 @@ class BrokenFloorError(NeardupError):
     """A method scores below its floor."""
 
 
-def _show(name: str, methods: Mapping[str, Mapping[str, Any]]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - keeps --help quick
-    from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(title=escape(name), title_justify="left")
-    table.add_column("method")
-    for heading in ("precision", "recall", "F1", "95 %", "seconds", "MB"):
-        table.add_column(heading, justify="right")
-    for method, scores in methods.items():
-        if "error" in scores:
-            table.add_row(method, escape(scores["error"]))
-            continue
-        low, high = scores["intervals"].get("f1", (scores["f1"],) * 2)
-        table.add_row(
-            method,
-            f"{scores['precision']:.3f}",
-            f"{scores['recall']:.3f}",
-            f"{scores['f1']:.3f}",
-            f"{low:.3f} - {high:.3f}",
-            f"{scores['seconds']:.2f}",
-            f"{scores['peak_memory_mb']:,.0f}",
-        )
-    Console().print(table)
-
-
 def tune(
     labelled: Annotated[Path, argument("tune.labelled")],
     method: Annotated[str, option("tune.method")],
@@ -153,7 +123,6 @@ def tune(
     Each value is tried with a full run; the choice is cross-validated over articles or pairs.
     Use the file with 'neardup dedup --config'.
     """
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.tuning import describe, write_config  # noqa: PLC0415
     from neardup.evaluation.tuning import tune as run  # noqa: PLC0415
 
@@ -207,7 +176,6 @@ def synth(
     Excerpts, merged pages, and pages that only look alike (forms, product pages, lists) are traps.
     truth.csv names the article of each page, and what was changed.
     """
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
     from neardup.evaluation.synth import write_set  # noqa: PLC0415
 
     check_new_file(out / "truth.csv", force=force)

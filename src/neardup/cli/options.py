@@ -7,16 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from neardup.config import read_toml
-
-if TYPE_CHECKING:
-    from neardup.pages import Limits
+from neardup.config import parse_size, read_toml
+from neardup.pages import Limits
+from neardup.pages.limits import Columns
 
 # How help shows the value of an option.
 VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
@@ -165,9 +164,6 @@ COLUMNS = ("text", "html", "id", "url", "title", "time")
 
 def limits_of(settings: Mapping[str, Any]) -> Limits:
     """The limits of readers: `max_page_size`, `base_url` and the names of columns."""
-    from neardup.config import parse_size  # noqa: PLC0415 - keeps --help quick
-    from neardup.pages import Limits  # noqa: PLC0415
-    from neardup.pages.limits import Columns  # noqa: PLC0415
 
     named = {what: settings.get(f"{what}_column") for what in COLUMNS}
     return Limits(

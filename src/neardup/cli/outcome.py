@@ -1,4 +1,4 @@
-"""Results in the terminal: a run's estimate, counts and clusters; the papers' experiments."""
+"""A run in the terminal: what it will need, its counts, and what to do next."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup.cli import messages
-from neardup.cli.options import escaped
 from neardup.errors import OutputError
 from neardup.local.estimate import estimate
 from neardup.local.prior import check_earlier
@@ -24,7 +22,7 @@ from neardup.pages import Limits
 from neardup.rules.keeping import keep_policy
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 
 def show_needs(
@@ -115,78 +113,3 @@ def _last_lines(result: Result, write_kept: Path | None) -> Iterator[str]:
     else:
         more = shlex.quote(f"{result.folder}-next")
         yield f"to add more pages: neardup dedup INPUT --against {folder} --out {more}"
-
-
-def show_clusters(result: Result) -> None:
-    """Print every cluster of two or more pages, with each page's relation to the kept one."""
-    from rich.console import Console  # noqa: PLC0415 - `dedup` does without
-    from rich.table import Table  # noqa: PLC0415
-
-    rows = {row["id"]: row for row in result.pages()}
-    table = Table(title="Pages a reader would consider the same", title_justify="left")
-    for heading in ("page", "is", "similarity"):
-        table.add_column(heading, justify="right" if heading == "similarity" else "left")
-    for cluster in result.clusters():
-        if len(cluster.members) == 1:
-            continue
-        table.add_row(f"[bold]{escaped(cluster.kept)}[/bold]", "[green]kept[/green]", "")
-        for member in cluster.members:
-            if member != cluster.kept:
-                row = rows[member]
-                table.add_row(f"  {escaped(member)}", row["relation"], f"{row['similarity']:.2f}")
-        table.add_section()
-    Console().print(table)
-
-
-Row = Mapping[str, Any]
-SECONDS = ("extraction_seconds", "comparison_seconds", "total_seconds")
-HEADINGS = ("dropped pages", "pairs", "extract", "compare", "seconds", "MB")
-
-
-def show_papers(rows: Sequence[Row]) -> None:
-    """Print one table per experiment, then the reasons where our figures fall short."""
-    from rich.console import Console  # noqa: PLC0415 - `dedup` does without
-
-    console = Console()
-    for _, group in groupby(rows, key=lambda row: row["experiment"]):
-        console.print(_table(list(group)))
-    for why in dict.fromkeys(f"{row['experiment']}: {row['why']}" for row in rows if row["why"]):
-        console.print(f"short of the paper, {why}", highlight=False, markup=False)
-
-
-def _table(rows: Sequence[Row]) -> Table:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    title = escaped(rows[0]["paper"])
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("precision / recall", overflow="fold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for (pages, kind), group in groupby(rows, key=lambda row: (row["pages"], row["input"])):
-        trial = list(group)
-        claims: Row = next((row["claimed"] for row in trial if row["claimed"]), {})
-        table.add_section()
-        table.add_row(f"{pages:,} {kind}: paper", *_figures(claims))
-        for row in trial:
-            figures = row["measured"]
-            error = [escaped(figures["error"])] if "error" in figures else None
-            table.add_row(_label(row), *(error or _figures(figures)))
-    return table
-
-
-def _label(row: Row) -> str:
-    """The method without the experiment's own name."""
-    method: str = row["method"]
-    base, _, rest = method.partition(":")
-    return escaped(method if base != row["experiment"] else f"ours {rest or 'default'}")
-
-
-def _figures(figures: Mapping[str, Any]) -> Iterator[str]:
-    for start in ("page_", ""):
-        both = [figures.get(f"{start}{name}") for name in ("precision", "recall")]
-        shown = ["-" if each is None else f"{each:.3f}" for each in both]
-        yield "" if shown == ["-", "-"] else " / ".join(shown)
-    for name in SECONDS:
-        yield f"{figures[name]:.2f}" if name in figures else ""
-    yield f"{figures['peak_memory_mb']:,.0f}" if "peak_memory_mb" in figures else ""

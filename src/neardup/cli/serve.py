@@ -10,8 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from neardup.cli.dedup import read_assignments
 from neardup.cli.options import Assignments, option
+from neardup.cli.store import parse_span
 from neardup.cli.warm_up import prepare_run
+from neardup.config import parse_size
+from neardup.errors import MissingExtraError, UnavailableError, UsageError, unknown
 
 if TYPE_CHECKING:
     from neardup.service.settings import Settings
@@ -49,10 +53,6 @@ def serve(
     The API documentation is at /docs, the review pages are at /. Logs are JSON lines on standard
     error.
     """
-    from neardup.cli.dedup import read_assignments  # noqa: PLC0415 - keeps --help quick
-    from neardup.cli.store import parse_span  # noqa: PLC0415
-    from neardup.config import parse_size  # noqa: PLC0415
-    from neardup.errors import MissingExtraError, unknown  # noqa: PLC0415
     from neardup.service.settings import Settings  # noqa: PLC0415
 
     if log_level not in LOG_LEVELS:
@@ -96,7 +96,6 @@ def _check(
     requested: dict[str, Any],
 ) -> None:
     """Check all that can be checked before the service starts. Creates a new store."""
-    from neardup.errors import UsageError, unknown  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
     from neardup.index.index import CHANGES  # noqa: PLC0415
     from neardup.service.tokens import read_tokens  # noqa: PLC0415
@@ -119,7 +118,6 @@ def _check(
 
 def _check_port(host: str, port: int) -> None:
     """Refuse an address that cannot be listened on: uvicorn would log it and exit with 0."""
-    from neardup.errors import UnavailableError  # noqa: PLC0415 - keeps --help quick
 
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neardup.cli.messages import shown_progress
 from neardup.cli.options import AsJson, option
 from neardup.errors import UsageError
 
@@ -60,7 +61,6 @@ def recheck(
     names where most of their pages stay. Writers wait while it runs; readers
     do not.
     """
-    from neardup.cli.messages import shown_progress  # noqa: PLC0415 - keeps --help quick
 
     opened = _open(store, upgrade=True)
     with opened as index, shown_progress("the store is as it was before") as progress:

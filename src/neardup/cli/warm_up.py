@@ -21,16 +21,15 @@ import time
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from neardup.cli import messages
 from neardup.cli.options import METHODS, option
 from neardup.errors import OutputError, UsageError
 from neardup.kernels.compiled import baseline, cannot_keep, compiling_alone, is_ready, note_ready
+from neardup.model import RawPage
 
-if TYPE_CHECKING:
-    from neardup.model import RawPage
-
+DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 SAMPLE = 12  # pages
 LINE_EVERY = 5.0  # seconds between lines of progress
 DONE = "done"  # what a process prints after a part; other lines are names of kernels
@@ -233,7 +232,6 @@ def _find_in_texts(method: str) -> None:
 def _run(method: str) -> None:
     """Whole runs over pages, with a result folder and with an index."""
     from neardup.api import dedup  # noqa: PLC0415
-    from neardup.cli.dedup import DEMO_PAGES  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
@@ -244,8 +242,6 @@ def _run(method: str) -> None:
 
 
 def _sample() -> list[RawPage]:
-    from neardup.cli.dedup import DEMO_PAGES  # noqa: PLC0415
-    from neardup.model import RawPage  # noqa: PLC0415
     from neardup.pages.readers import read_records  # noqa: PLC0415
 
     records = read_records([str(DEMO_PAGES)])
