@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from neardup.arrays import Numbers, string_array
 from neardup.kernels import json_lines as kernel
+from neardup.kernels.jit import Bytes
 from neardup.kernels.page_bytes import UNKNOWN, plain_times
 from neardup.model import RawPage, Skip
 from neardup.pages.fields import parse_time
@@ -23,13 +24,54 @@ ReadOdd = Callable[[int, bytes], RawPage | Skip | None]
 LONGEST = {kernel.ID: FIELD_LENGTH, kernel.URL: URL_LENGTH, kernel.TITLE: FIELD_LENGTH}
 
 
-def line_count(text: bytes) -> int:
+class LineBlock:
+    """Whole lines and the start of the next one, copied while they are in the processor's cache.
+
+    Of a start of more than `limit` bytes only the size is kept.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._room = np.empty(0, np.uint8)
+        self.whole = 0  # bytes of whole lines
+        self.start = 0  # bytes of the start of the next line
+
+    def add_lines(self, data: memoryview) -> None:
+        """The rest of the line that was started, and further lines."""
+        self._write(data)
+        self.whole, self.start = self.whole + self.start + len(data), 0
+
+    def add_start(self, data: memoryview) -> None:
+        """More of the line that comes next."""
+        if self.start + len(data) <= self._limit:
+            self._write(data)
+        self.start += len(data)
+
+    def take(self) -> Bytes:
+        """The whole lines, with `PADDING` bytes after them; the start of the next is left."""
+        block, kept = self._room[: self.whole + PADDING], self.start <= self._limit
+        left = self._room[self.whole : self.whole + self.start * kept]
+        self._room, self.whole = np.empty_like(self._room), 0
+        self._room[: left.size] = left
+        return block
+
+    def _write(self, data: memoryview) -> None:
+        at = self.whole + self.start
+        needed = at + len(data) + PADDING
+        if needed > self._room.size:
+            room = np.empty(needed + needed // 2, np.uint8)
+            room[:at] = self._room[:at]
+            self._room = room
+        self._room.data[at : at + len(data)] = data
+
+
+def line_count(text: Bytes) -> int:
     """How many lines there are; `text` has `PADDING` bytes after them."""
-    return kernel.count_lines(np.frombuffer(text, np.uint8), len(text) - PADDING)
+    return kernel.count_lines(text, text.size - PADDING)
 
 
 def read_columns(
-    path: str, text: bytes, count: int, first: int, limits: Limits, read_odd: ReadOdd
+    path: str, text: Bytes, count: int, first: int, limits: Limits, read_odd: ReadOdd
 ) -> RawBatch:
     """The pages of `count` lines, the first of which has the number `first` in its file.
 
@@ -38,9 +80,8 @@ def read_columns(
     """
     columns = limits.columns
     names = (columns.html, columns.text, columns.id, columns.url, columns.title, columns.time)
-    data = np.frombuffer(text, np.uint8)
-    end = len(text) - PADDING
-    lines = kernel.read_lines(data, end, count, tuple(name.encode() for name in names))
+    encoded = tuple(name.encode() for name in names)
+    lines = kernel.read_lines(text, text.size - PADDING, count, encoded)
     sizes = np.diff(lines.ends[kernel.BODY])
     long = sizes > limits.page_bytes
     for field, most in LONGEST.items():
@@ -50,8 +91,9 @@ def read_columns(
     odd = np.flatnonzero((lines.status == kernel.ODD) | long).tolist()
     if not odd:
         return RawBatch(pages, [])
+    starts = lines.starts.tolist()
     records = [
-        read_odd(line, text[lines.starts[line] : lines.starts[line + 1]].removesuffix(b"\n"))
+        read_odd(line, text[starts[line] : starts[line + 1]].tobytes().removesuffix(b"\n"))
         for line in odd
     ]
     return with_records(pages, records)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from neardup.pages.limits import Limits, nested_names, no_content
 from neardup.pages.streams import Chunks, Damage
 
 if TYPE_CHECKING:
+    from neardup.kernels.jit import Bytes
     from neardup.pages.raw import Block, RawBatch
 
 BLOCK_BYTES = 8 * 1024**2
@@ -100,13 +100,13 @@ def line_blocks(path: str, chunks: Chunks, limits: Limits, first: int = 0) -> It
         return
     number = first
     for block in _cut(chunks, limits.line_bytes):
-        if isinstance(block, bytes):
+        if block is None or isinstance(block, Damage):
+            yield partial(only_skips, [_unread(Source(path, number), block, limits)])
+            number += 1
+        else:
             lines = Lines(number, line_count(block), block)
             yield partial(read_block, path, lines, limits)
             number += lines.total
-        else:
-            yield partial(only_skips, [_unread(Source(path, number), block, limits)])
-            number += 1
     if number == first:
         yield partial(only_skips, [Skip(Source(path), SkipReason.EMPTY, "the file is empty")])
 
@@ -116,7 +116,7 @@ class Lines(NamedTuple):
 
     number: int
     total: int
-    text: bytes
+    text: Bytes
 
 
 def read_block(path: str, lines: Lines, limits: Limits) -> RawBatch:
@@ -130,44 +130,43 @@ def read_block(path: str, lines: Lines, limits: Limits) -> RawBatch:
     return read_columns(path, lines.text, lines.total, lines.number, limits, read_odd)
 
 
-def _cut(chunks: Chunks, limit: int) -> Iterator[bytes | Damage | None]:
+def _cut(chunks: Chunks, limit: int) -> Iterator[Bytes | Damage | None]:
     """Blocks of whole lines, padded for the kernel; damage; and None for a line that is too long.
 
     Chunks are far smaller than the limit of a line, so only a line that began in an earlier chunk
     can exceed it.
     """
-    from neardup.pages.json_columns import PADDING  # noqa: PLC0415 - numba is heavy
+    from neardup.pages.json_columns import LineBlock  # noqa: PLC0415 - numba is heavy
 
-    whole, line = _Pieces(), _Pieces(limit)  # lines that are complete, and the start of the next
+    block = LineBlock(limit)
     is_first = True
     for data, opens, damage in chunks:
         if damage:
-            if whole.size:
-                yield whole.take(PADDING)
+            if block.whole:
+                yield block.take()
             yield damage
-            line.take()
+            block.start = 0
         start = len(MARK) if is_first and opens and data.startswith(MARK) else 0
         is_first = is_first and len(data) == start
         end = data.find(b"\n", start)
-        if end >= 0 and line.size + end - start > limit:
-            if whole.size:
-                yield whole.take(PADDING)
+        if end >= 0 and block.start + end - start > limit:
+            if block.whole:
+                yield block.take()
             yield None
-            line, start = _Pieces(limit), end + 1
-        end = data.rfind(b"\n", start) + 1
-        view = memoryview(data)  # the pieces are copied once, when they are joined
-        if end:
-            line.move_to(whole)
-            whole.add(view[start:end])
+            block.start, start = 0, end + 1
+        view = memoryview(data)
+        if end := data.rfind(b"\n", start) + 1:
+            block.add_lines(view[start:end])
             start = end
-        line.add(view[start:])
-        if whole.size >= BLOCK_BYTES:
-            yield whole.take(PADDING)
-    if line.size <= limit:
-        line.move_to(whole)
-    if whole.size:
-        yield whole.take(PADDING)
-    if line.size:
+        block.add_start(view[start:])
+        if block.whole >= BLOCK_BYTES:
+            yield block.take()
+    is_too_long = block.start > limit
+    if not is_too_long:
+        block.add_lines(memoryview(b""))  # the last line need not end
+    if block.whole:
+        yield block.take()
+    if is_too_long:
         yield None
 
 
@@ -192,27 +191,20 @@ def _lines(chunks: Chunks, limit: int, number: int) -> Iterator[bytes | Damage |
 class _Pieces:
     """Bytes in pieces; of more than `limit` bytes only the size is kept."""
 
-    def __init__(self, limit: float = math.inf) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._pieces: list[bytes | memoryview] = []
+        self._pieces: list[bytes] = []
         self.size = 0
 
-    def add(self, piece: bytes | memoryview) -> None:
+    def add(self, piece: bytes) -> None:
         self.size += len(piece)
         if self.size <= self._limit:
             self._pieces.append(piece)
         else:
             self._pieces.clear()
 
-    def move_to(self, other: _Pieces) -> None:
-        other._pieces += self._pieces
-        other.size += self.size
-        self._pieces, self.size = [], 0
-
-    def take(self, padding: int = 0) -> bytes | None:
-        """All bytes, with padding, or None if there were too many; nothing is left."""
-        if padding:
-            self._pieces.append(bytes(padding))
+    def take(self) -> bytes | None:
+        """All bytes, or None if there were too many; nothing is left."""
         content = b"".join(self._pieces) if self.size <= self._limit else None
         self._pieces, self.size = [], 0
         return content
