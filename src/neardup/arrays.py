@@ -29,6 +29,7 @@ from neardup.kernels.memory import Addresses, copy_lists
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Hashes = NDArray[np.uint64]
 Number = TypeVar("Number", np.int64, np.uint64)
 
 STRING = pa.string()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.arrays import Numbers as Rows
+from neardup.arrays import Numbers
 from neardup.local.outcome import count_pages
 from neardup.local.pipeline import Outcome
 from neardup.local.result import Result
@@ -120,7 +120,7 @@ def report_document(
     )
 
 
-def _places(listing: Listing, outcome: Outcome) -> Rows:
+def _places(listing: Listing, outcome: Outcome) -> Numbers:
     """Where each page's cluster is in the listing, or -1."""
     places = np.full(outcome.labels.size, -1)
     places[listing.labels] = np.arange(len(listing.labels))

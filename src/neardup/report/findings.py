@@ -13,10 +13,8 @@ from enum import IntEnum
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from neardup.arrays import Numbers as Rows
-from neardup.arrays import places_in_runs
+from neardup.arrays import Mask, Numbers, places_in_runs
 from neardup.local.corpus import Corpus
 from neardup.local.outcome import REJECTED
 from neardup.local.pipeline import Judged, Outcome
@@ -33,7 +31,7 @@ class Hosts:
     """The hosts of all pages; the name is empty for pages without a URL."""
 
     names: list[str]
-    of_page: NDArray[np.int64]
+    of_page: Numbers
 
     def same(self, page: int, other: int) -> bool:
         """Whether two pages have the same host."""
@@ -70,13 +68,13 @@ class Pair:
     evidence: str
 
 
-def decisions(judged: Judged, outcome: Outcome) -> NDArray[np.int64]:
+def decisions(judged: Judged, outcome: Outcome) -> Numbers:
     together = outcome.labels[judged.left] == outcome.labels[judged.right]
     related = np.where(together, Decision.JOINED, Decision.RELATED)
     return np.where(np.isin(judged.relations, REJECTED), Decision.REJECTED, related)
 
 
-def similarity_counts(judged: Judged, decided: NDArray[np.int64]) -> NDArray[np.int64]:
+def similarity_counts(judged: Judged, decided: Numbers) -> Numbers:
     """How many pairs there are of each decision (row) and similarity (column)."""
     measured = ~np.isnan(judged.similarities)
     bins = np.minimum((judged.similarities[measured] * BINS).astype(np.int64), BINS - 1)
@@ -84,7 +82,7 @@ def similarity_counts(judged: Judged, decided: NDArray[np.int64]) -> NDArray[np.
     return counts.reshape(len(Decision), BINS)
 
 
-def read_pairs(judged: Judged, decided: NDArray[np.int64], numbers: Rows) -> Iterator[Pair]:
+def read_pairs(judged: Judged, decided: Numbers, numbers: Numbers) -> Iterator[Pair]:
     """The pairs with these numbers, in ascending order."""
     first = 0
     for part in judged.verdicts.listed:
@@ -125,14 +123,14 @@ ROOM = Room()
 FEW = 60  # pairs that the report of any run has room for
 
 
-def clusters_by_size(outcome: Outcome) -> tuple[Rows, Rows]:
+def clusters_by_size(outcome: Outcome) -> tuple[Numbers, Numbers]:
     """The clusters of more than one page, largest first, and the sizes of all by number."""
     sizes = np.bincount(outcome.labels)
     clusters = np.flatnonzero(sizes > 1)
     return clusters[np.argsort(-sizes[clusters], kind="stable")], sizes
 
 
-def listed_members(outcome: Outcome, room: Room) -> tuple[Rows, Rows]:
+def listed_members(outcome: Outcome, room: Room) -> tuple[Numbers, Numbers]:
     """The pages of the clusters worth listing, largest cluster first, its kept page first; and how
     many pages of each cluster they are."""
     clusters, sizes = clusters_by_size(outcome)
@@ -146,7 +144,7 @@ def listed_members(outcome: Outcome, room: Room) -> tuple[Rows, Rows]:
     return pages[is_listed], counts[: clusters.size]
 
 
-def sampled_pairs(judged: Judged, outcome: Outcome, decided: NDArray[np.int64], room: Room) -> Rows:
+def sampled_pairs(judged: Judged, outcome: Outcome, decided: Numbers, room: Room) -> Numbers:
     """Numbers of pairs: from the largest clusters, and the most doubtful of each decision."""
     wanted = max(outcome.labels.size // room.pages_of_a_pair, FEW)
     most, doubtful = min(room.pairs_of_clusters, wanted // 2), min(room.doubtful_pairs, wanted // 6)
@@ -160,8 +158,8 @@ def sampled_pairs(judged: Judged, outcome: Outcome, decided: NDArray[np.int64], 
 
 
 def pairs_of_clusters(
-    judged: Judged, outcome: Outcome, decided: NDArray[np.int64], most: int, of_a_cluster: int
-) -> Rows:
+    judged: Judged, outcome: Outcome, decided: Numbers, most: int, of_a_cluster: int
+) -> Numbers:
     """Some pairs of the largest clusters: the first of each, then the second of each, and so on.
 
     Those with the kept page come first, and of them the least similar.
@@ -221,7 +219,7 @@ def cluster_sizes(outcome: Outcome) -> list[SizeClass]:
     return [_size_class(sizes, *limits) for limits in zip(bounds, ends, strict=False)]
 
 
-def _size_class(sizes: NDArray[np.int64], least: int, most: int) -> SizeClass:
+def _size_class(sizes: Numbers, least: int, most: int) -> SizeClass:
     here = sizes[(sizes >= least) & (sizes <= most)]
     return SizeClass(least, most, int(here.size), int(here.sum()))
 
@@ -240,9 +238,7 @@ def spread_over_hosts(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> Spread:
     )
 
 
-def _hosts_with_duplicates(
-    corpus: Corpus, duplicate: NDArray[np.bool_], hosts: Hosts
-) -> list[HostFindings]:
+def _hosts_with_duplicates(corpus: Corpus, duplicate: Mask, hosts: Hosts) -> list[HostFindings]:
     bytes_ = corpus.pages["size"].to_numpy()
     weights = [np.ones(bytes_.size), duplicate, bytes_, bytes_ * duplicate]
     count = len(hosts.names)

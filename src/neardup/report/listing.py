@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import Numbers as Rows
-from neardup.arrays import distinct, offsets_of, string_buffers
+from neardup.arrays import Numbers, distinct, offsets_of, string_buffers
 from neardup.kernels.json_text import shared_ends
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
@@ -79,15 +78,15 @@ def list_clusters(corpus: Corpus, outcome: Outcome, hosts: Hosts, room: Room) ->
     )
 
 
-def _size_in_file(column: pa.StringArray) -> Rows:
+def _size_in_file(column: pa.StringArray) -> Numbers:
     """The bytes of each value with its comma, once `<` is escaped."""
     escapes = pc.multiply(pc.count_substring(column, "<"), 5)
-    size: Rows = pc.add(pc.add(pc.binary_length(column), escapes), 1).to_numpy()
+    size: Numbers = pc.add(pc.add(pc.binary_length(column), escapes), 1).to_numpy()
     return size
 
 
 def _page_columns(
-    corpus: Corpus, outcome: Outcome, pages: Rows, kept: Rows
+    corpus: Corpus, outcome: Outcome, pages: Numbers, kept: Numbers
 ) -> dict[str, pa.StringArray]:
     """What is listed of some pages; `kept` is the place of each one's kept page among them."""
     found = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
@@ -127,7 +126,7 @@ def differences(texts: pa.StringArray, others: pa.StringArray) -> pa.StringArray
     return pc.if_else(pa.array(sizes < 0), "null", written)
 
 
-def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> pa.Array:
+def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Numbers) -> pa.Array:
     """What the canonical link of each page says, given the page that is kept; null for that."""
     is_kept = outcome.is_kept[pages]
     both, names = (pages[~is_kept], outcome.kept[pages[~is_kept]]), ("url", "canonical_url")
@@ -136,7 +135,7 @@ def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Rows) -> pa.Array
     return places.take(pa.array(np.cumsum(~is_kept) - 1, mask=is_kept))
 
 
-def _column(corpus: Corpus, name: str, pages: Rows) -> pa.Array:
+def _column(corpus: Corpus, name: str, pages: Numbers) -> pa.Array:
     return corpus.pages[name].take(pa.array(pages)).combine_chunks()
 
 
@@ -144,7 +143,7 @@ def rounded(similarity: float | None) -> float | None:
     return None if similarity is None else round(similarity, 4)
 
 
-def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Rows]:
+def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Numbers]:
     """By cluster: pages, bytes that the duplicates take, hosts."""
     labels, count = outcome.labels, outcome.labels.size
     bytes_ = np.where(outcome.is_kept, 0, corpus.pages["size"].to_numpy())
@@ -161,7 +160,7 @@ def show_pairs(
     judged: Judged,
     pairs: Iterable[Pair],
     hosts: Hosts,
-    places: Rows,
+    places: Numbers,
     room: Room,
     language: Language = "en",
 ) -> list[dict[str, Any]]:
@@ -216,7 +215,7 @@ def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
 
 
 def _page_notes(
-    corpus: Corpus, pages: Rows, titles: Mapping[int, str], places: Rows
+    corpus: Corpus, pages: Numbers, titles: Mapping[int, str], places: Numbers
 ) -> dict[int, dict[str, Any]]:
     ids = corpus.ids.take(pa.array(pages)).to_pylist()
     columns = corpus.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()

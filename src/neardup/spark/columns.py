@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import Mask, Numbers
+from neardup.arrays import Hashes, Mask, Numbers
 from neardup.local.exchange import carried_schema, packed_rows, to_spark, unpacked_rows
 from neardup.methods import identical
 from neardup.methods.base import Method
@@ -34,7 +34,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema)
 
 
-def unsigned_order(numbers: NDArray[np.uint64]) -> Numbers:
+def unsigned_order(numbers: Hashes) -> Numbers:
     """Signed numbers in the order of the unsigned ones."""
     return (numbers ^ LOWEST).view(np.int64)
 
@@ -190,14 +190,14 @@ def packed_counts(counts: pa.RecordBatch, bits: int) -> pa.RecordBatch:
     return pa.record_batch([buckets, *packed], schema=PACKED)
 
 
-def packed_without_counts(keys: NDArray[np.uint64], bits: int) -> pa.RecordBatch:
+def packed_without_counts(keys: Hashes, bits: int) -> pa.RecordBatch:
     """Keys in order, as `packed_counts` does it."""
     buckets, starts = _buckets(keys, bits)
     nothing = pa.array([b""] * starts.size, pa.binary())
     return pa.record_batch([buckets, packed_numbers(keys, starts), nothing], schema=PACKED)
 
 
-def _buckets(keys: NDArray[np.uint64], bits: int) -> tuple[NDArray[np.int32], Numbers]:
+def _buckets(keys: Hashes, bits: int) -> tuple[NDArray[np.int32], Numbers]:
     """The bucket of each packed row, and where the row starts."""
     bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
     starts = row_starts(np.diff(bucket, prepend=-1) != 0)
@@ -211,7 +211,7 @@ def row_starts(is_first: Mask) -> Numbers:
     return np.flatnonzero(place % ROW_COUNTS == 0)
 
 
-def packed_numbers(numbers: NDArray[np.uint64] | Numbers, starts: Numbers) -> pa.BinaryArray:
+def packed_numbers(numbers: Hashes | Numbers, starts: Numbers) -> pa.BinaryArray:
     """The numbers of each row as bytes."""
     offsets = pa.py_buffer((np.append(starts, numbers.size) * 8).astype(np.int32))
     data = pa.py_buffer(np.ascontiguousarray(numbers))

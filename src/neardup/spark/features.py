@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from neardup.arrays import Hashes
 from neardup.kernels.key_order import in_order_of_keys
 from neardup.local.exchange import packed_rows, unpacked_counts, unpacked_rows
 from neardup.local.prior import survey_files
@@ -112,7 +112,7 @@ class Counting:
 
     folder: str  # of the result, where the counts are stored
     count: Callable[[pa.Array], pa.RecordBatch]  # of packed pages
-    lookups: Callable[[pa.Array], NDArray[np.uint64]]
+    lookups: Callable[[pa.Array], Hashes]
 
 
 SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]  # of place and page

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Numbers, distinct, one_batch
+from neardup.arrays import Hashes, Numbers, distinct, one_batch
 from neardup.local.corpus import CARRIED, SPILLED, Corpus, TextPart
 from neardup.local.exchange import unpacked_counts, unpacked_rows
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
@@ -41,7 +40,6 @@ SAMPLE_PAGES = 20_000  # about
 SHOWN_CHARACTERS = 16_000_000  # of texts on the driver
 WORDS = pa.schema([PARSED.field(name) for name in ("title", "description")])
 SAMPLED = pa.schema([("row", pa.int64()), *WORDS, ("page", pa.binary())])
-Hashes = NDArray[np.uint64]
 
 
 def sampled_outcome(
