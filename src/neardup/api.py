@@ -306,12 +306,13 @@ def drop_duplicates(
     chosen = make_method(method, options, preset=preset, view=view, threshold=threshold)
     keep = keep_policy(keep, by_rule=chosen.joining is Joining.REPOSITORY)
     columns = TableColumns(table)
-    named = {"text": text, "html": html, "url": url, "title": title, "time": time}
-    used = columns.chosen({what: name for what, name in named.items() if name is not None})
+    used = columns.chosen(
+        {"text": text, "html": html, "id": id, "url": url, "title": title, "time": time}
+    )
     rows = Rows.of(
         text=used.get("text"),
         html=used.get("html"),
-        ids=None if id is None else columns.column(id),
+        ids=used.get("id"),
         urls=used.get("url"),
         titles=used.get("title"),
         times=used.get("time"),

@@ -126,6 +126,23 @@ def _kind(value: object) -> str:
 # Tables
 
 
+def chosen_columns(named: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:
+    """Which of the columns `names` hold text, html, id, url, title and time: those that are named,
+    and those that have such a name; an id only if it is named."""
+    said = {what: name for what, name in named.items() if name is not None}
+    columns = Columns.named(said)
+    if not {*said} & {"text", "html"} and not {*columns.content} & {*names}:
+        advice = '{what}="{name}"'
+        raise UsageError(f"the table has {no_content(columns, names, advice)}")
+    if strange := [name for name in said.values() if name not in names]:
+        raise UsageError(f"the table has no column {strange[0]!r}; it has: {', '.join(names)}")
+    return {
+        what: name
+        for what, name in columns.by_content.items()
+        if what in said or (what != "id" and name in names)
+    }
+
+
 class TableColumns:
     """The columns of a table of any kind, by name, and its rows by a mask."""
 
@@ -140,24 +157,13 @@ class TableColumns:
         names = self.table.column_names if _is_dataset(self.table) else self.table.columns
         return [str(name) for name in names]
 
-    def chosen(self, named: Mapping[str, str]) -> dict[str, object]:
-        """The columns that hold text, html, url, title and time: those that are named, and those
-        that have such a name."""
-        columns = Columns.named(named)
-        names = columns.by_content
-        if not {*named} & {"text", "html"} and not {*columns.content} & {*self.names}:
-            advice = '{what}="{name}"'
-            raise UsageError(f"the table has {no_content(columns, self.names, advice)}")
+    def chosen(self, named: Mapping[str, str | None]) -> dict[str, object]:
+        """The `chosen_columns`, by what they hold."""
         return {
-            what: self.column(name)
-            for what, name in names.items()
-            if what != "id" and (what in named or name in self.names)
+            what: self._column(name) for what, name in chosen_columns(named, self.names).items()
         }
 
-    def column(self, name: str) -> object:
-        """The column of that name; an error lists those there are."""
-        if name not in self.names:
-            raise UsageError(f"the table has no column {name!r}; it has: {', '.join(self.names)}")
+    def _column(self, name: str) -> object:
         if self._arrow is not None:
             return self._arrow[name]
         if _is_dataset(self.table):

@@ -20,6 +20,7 @@ from neardup.errors import UsageError
 from neardup.local.run import Progress, Silent, Stages
 from neardup.methods.registry import DEFAULT_METHOD, MethodLike, make_method
 from neardup.model import Relation
+from neardup.pages.tables import chosen_columns
 from neardup.schemas import RAW
 from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.pipeline import Rules, decide
@@ -69,7 +70,9 @@ def find_duplicates(
         make_method(method, options, preset=preset, view=view, threshold=threshold), keep, contained
     )
     named = {"text": text, "html": html, "id": id, "url": url, "title": title, "time": time}
-    columns = _chosen(frame, named)
+    columns = chosen_columns(named, frame.columns)
+    if ROW in frame.columns:
+        raise UsageError(f"the column {ROW} is for the answer; rename it")
     folder = work or _temporary(frame)
     with running(frame.sparkSession) as spark:
         kept = Work(spark, folder, Stages(progress or Silent()))
@@ -96,23 +99,6 @@ def drop_duplicates(frame: DataFrame, **settings: object) -> DataFrame:
     """
     marked = find_duplicates(frame, **settings)  # type: ignore[arg-type]
     return marked.where("neardup_keep").select(*frame.columns)
-
-
-def _chosen(frame: DataFrame, named: Mapping[str, str | None]) -> dict[str, str]:
-    """The column of each kind; `id` only if it is named."""
-    strange = [name for name in named.values() if name is not None and name not in frame.columns]
-    if strange:
-        there = ", ".join(frame.columns)
-        raise UsageError(f"there is no column {strange[0]!r}; there are: {there}")
-    chosen = {what: name for what, name in named.items() if name is not None}
-    for what in ("text", "html", "url", "title", "time"):
-        if what in frame.columns:
-            chosen.setdefault(what, what)
-    if not {"text", "html"} & set(chosen):
-        raise UsageError(f"name the column with the text; there are: {', '.join(frame.columns)}")
-    if ROW in frame.columns:
-        raise UsageError(f"the column {ROW} is for the answer; rename it")
-    return chosen
 
 
 def _temporary(frame: DataFrame) -> str:
