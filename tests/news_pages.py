@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from neardup.methods.base import MemoryState
+from neardup.methods.base import NOTHING_SURVEYED, MemoryState
 from neardup.methods.news_clusters import extractor
 from neardup.methods.news_clusters.devices import Newsroom
 from neardup.methods.news_clusters.method import NewsClusters
@@ -74,9 +74,8 @@ def newsroom(**options: object) -> Newsroom:
 def assigned_rows(
     chosen: NewsClusters, pages: pa.RecordBatch, state: MemoryState
 ) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = chosen.assign(
-        pages["id"], chosen.features(pages), state
-    ).to_pylist()
+    features = chosen.features(pages, NOTHING_SURVEYED)
+    rows: list[dict[str, Any]] = chosen.assign(pages["id"], features, state).to_pylist()
     return rows
 
 

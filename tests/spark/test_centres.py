@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from neardup.arrays import FeatureRows
 from neardup.kernels.grouping import connected_components
-from neardup.methods.base import NOTHING_SURVEYED, Joining, Method, SurveyResults, verdicts
+from neardup.methods.base import Joining, Method, SurveyResults, verdicts
 from neardup.methods.identical import COLUMNS
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters
@@ -48,9 +48,7 @@ class OnALine(Method):
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("at", pa.float64()), ("host", pa.uint64())])
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         raise AssertionError("the features are there already")
 
     def decidable(self, features: pa.RecordBatch) -> pa.BooleanArray:

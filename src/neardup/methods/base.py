@@ -155,9 +155,7 @@ class Method(ABC):
         """The schema of the features."""
 
     @abstractmethod
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         """What is remembered of each page (`schemas.PAGES` in, one row per page out).
 
         The pages have only the lines of the view; `describe` is for pages as they were parsed.

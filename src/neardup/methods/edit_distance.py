@@ -36,7 +36,6 @@ from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     Method,
     Numbers,
     OwnSearch,
@@ -115,9 +114,7 @@ class EditDistance(Method):
         [("symbols", pa.string()), ("length", pa.int64()), ("site", pa.string())]
     )
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         chinese = booleans(pc.equal(pages.column("script"), "Hani"))
         strings = np.full(pages.num_rows, "", object)
         for rows, words in ((chinese, False), (~chinese, True)):

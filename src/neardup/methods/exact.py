@@ -20,7 +20,6 @@ from neardup.arrays import FeatureRows, string_buffers
 from neardup.config import option
 from neardup.kernels.fold import fold
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     Method,
     Numbers,
     PairVerdict,
@@ -51,9 +50,7 @@ class Exact(Method):
     candidate_source = SharedKeys(decisive=True)
     feature_schema = pa.schema([("hash", pa.binary(16)), ("length", pa.int64())])
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         data, offsets = _without_space(*fold(*string_buffers(pages.column("text"))))
         content = memoryview(data)  # type: ignore[arg-type]
         spans = list(pairwise(offsets.tolist()))

@@ -37,7 +37,6 @@ from neardup.config import option
 from neardup.kernels.feature_codes import common_symbols, equal_lists, paragraph_codes
 from neardup.kernels.shingles import document_hashes
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     CandidateSource,
     InOrder,
     Method,
@@ -358,9 +357,7 @@ class FeatureCode(Method):
         ]
     )
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         blocks = page_lines(pages)
         folded = fold_batch(blocks.flatten())
         main, auxiliary = paragraph_codes(*string_buffers(folded), self.options.n)

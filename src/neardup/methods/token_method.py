@@ -22,7 +22,6 @@ from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     Method,
     Numbers,
     OwnSearch,
@@ -76,9 +75,7 @@ class TokenMethod(Method):
     def feature_schema(self) -> pa.Schema:
         return pa.schema([("digest", pa.uint64()), ("tokens", pa.int64()), *self.sketch_schema])
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         tokens = page_tokens(pages.column("text"))
         columns = [
             document_hashes(*tokens),

@@ -27,7 +27,6 @@ from neardup.config import option
 from neardup.kernels.level_one import keyword_shares, level_one_pairs
 from neardup.kernels.sentences import count_sentences
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     AllPairsMethod,
     Numbers,
     PairFinder,
@@ -89,9 +88,7 @@ class TwoPhase(AllPairsMethod):
         words = [("keywords", pa.list_(pa.uint64())), ("frequencies", pa.list_(pa.int64()))]
         return pa.schema([*counts, *words, ("keyphrases", pa.list_(pa.string()))])
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         words = keywords(pages["text"], keyword_languages(pages), stem=True)
         columns = [pages[name] for name in COUNTS]
         if self.view is not View.WHOLE:  # such counts are mostly those of the template

@@ -31,7 +31,6 @@ from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.word_table import close_pairs, measures
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     AllPairsMethod,
     Numbers,
     PairFinder,
@@ -147,9 +146,7 @@ class WordTable(AllPairsMethod):
             pages["id"], self._tables(pages), self.options.sample, self.options.minimum_words
         )
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         average = pa.array([self._average(surveyed.corpus)] * pages.num_rows, pa.float64())
         return pa.record_batch([*self._tables(pages), average], schema=self.feature_schema)
 

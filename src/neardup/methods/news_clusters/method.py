@@ -26,7 +26,6 @@ from neardup.kernels.sentences import count_sentences
 from neardup.kernels.shingles import document_hashes
 from neardup.kernels.tokens import token_hashes
 from neardup.methods.base import (
-    NOTHING_SURVEYED,
     InOrder,
     Method,
     Numbers,
@@ -91,9 +90,7 @@ class NewsClusters(Method):
         ]
     )
 
-    def features(
-        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
-    ) -> pa.RecordBatch:
+    def features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> pa.RecordBatch:
         blocks = page_lines(pages)
         texts = pc.binary_join(blocks, "\n")
         titles = self._titles(pages["title"])
