@@ -6,23 +6,14 @@ import sys
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from neardup.cli.dedup import read_assignments
 from neardup.cli.options import (
     Assignments,
-    BaseUrl,
-    HtmlColumn,
-    IdColumn,
     Inputs,
-    MaxPageSize,
+    PageOptions,
     Preset,
-    TextColumn,
-    TimeColumn,
-    TitleColumn,
-    UrlColumn,
     View,
     limits_of,
     option,
@@ -36,7 +27,6 @@ if TYPE_CHECKING:
 
 
 def check(
-    context: typer.Context,
     inputs: Inputs,
     store: Annotated[str, option("check.store")],
     as_json: Annotated[bool, option("check.as_json")] = False,
@@ -54,14 +44,7 @@ def check(
     keep: Annotated[str | None, option("check.keep")] = None,
     window: Annotated[str | None, option("check.window")] = None,
     workers: Annotated[int | None, option("check.workers")] = None,
-    max_page_size: MaxPageSize = None,
-    base_url: BaseUrl = None,
-    text_column: TextColumn = None,
-    html_column: HtmlColumn = None,
-    id_column: IdColumn = None,
-    url_column: UrlColumn = None,
-    title_column: TitleColumn = None,
-    time_column: TimeColumn = None,
+    **pages: Unpack[PageOptions],
 ) -> None:
     """Report whether each page is new or a duplicate of a stored one, and add it to the store.
 
@@ -79,7 +62,7 @@ def check(
         raise UsageError("revisit records are written to a file: use --write-kept new.warc.gz")
     if writes and dry_run:
         raise UsageError("--dry-run adds no pages, so --write-kept would have nothing to write")
-    limits = limits_of(context.params)
+    limits = limits_of(pages)
     records: Iterable[RawPage | Skip] = records_of(inputs, limits, skips, keep_original=writes)
     with (
         Index.open(

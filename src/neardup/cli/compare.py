@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from neardup.methods.base import Method
     from neardup.model import Verdict
 
-FOLDED_WIDTH = 60  # characters of a text that does not count
-LONGEST_SHARED = 400  # characters of shared text in a row
-
 
 def compare(
     a: Annotated[str, argument("compare.a")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
@@ -12,18 +12,11 @@ from neardup.cli.messages import shown_progress
 from neardup.cli.options import (
     COLUMNS,
     Assignments,
-    BaseUrl,
     Force,
-    HtmlColumn,
-    IdColumn,
     Inputs,
-    MaxPageSize,
+    PageOptions,
     Preset,
-    TextColumn,
     Threshold,
-    TimeColumn,
-    TitleColumn,
-    UrlColumn,
     View,
     argument,
     limits_of,
@@ -78,14 +71,6 @@ def dedup(
     view: View = None,
     threshold: Threshold = None,
     set_: Assignments = None,
-    text_column: TextColumn = None,
-    html_column: HtmlColumn = None,
-    id_column: IdColumn = None,
-    url_column: UrlColumn = None,
-    title_column: TitleColumn = None,
-    time_column: TimeColumn = None,
-    base_url: BaseUrl = None,
-    max_page_size: MaxPageSize = None,
     dry_run: Annotated[bool, option("dedup.dry_run")] = False,
     resume: Annotated[bool, option("dedup.resume")] = False,
     config: Annotated[Path | None, option("dedup.config")] = None,
@@ -94,6 +79,7 @@ def dedup(
     engine: Annotated[str | None, option("dedup.engine")] = None,
     master: Annotated[str | None, option("dedup.master")] = None,
     partitions: Annotated[int | None, option("dedup.partitions")] = None,
+    **pages: Unpack[PageOptions],
 ) -> None:
     """Find the duplicates among the pages of INPUT and write every decision to a directory.
 

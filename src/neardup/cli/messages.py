@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 from neardup.cli.options import TEXTS, name_values, option
 from neardup.errors import InterruptedRunError, UsageError
@@ -47,7 +47,7 @@ def set_up(*, silent: bool, verbose: bool, log_file: str | None) -> None:
 
 
 def with_messages(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options about messages beside its own."""
+    """The command with the options about messages beside its own, and each of its `**options`."""
     signature = inspect.signature(command, eval_str=True)
 
     @wraps(command)
@@ -60,16 +60,24 @@ def with_messages(command: Callable[..., None]) -> Callable[..., None]:
         "verbose": (Annotated[bool, option("shared.verbose")], False),
         "log_file": (Annotated[str | None, option("shared.log_file")], None),
     }
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in kinds.items()
-    ]
-    parameters = [*signature.parameters.values(), *added]
+    parameters = []
+    for each in signature.parameters.values():
+        if each.kind is inspect.Parameter.VAR_KEYWORD:
+            [options] = get_args(each.annotation)  # of Unpack
+            hints = get_type_hints(options, include_extras=True)
+            parameters += [_keyword(name, kind, None) for name, kind in hints.items()]
+        else:
+            parameters.append(each)
+    parameters += [_keyword(name, *about) for name, about in kinds.items()]
     name_values(parameters)
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     del run.__wrapped__  # typer would read its signature
     return run
+
+
+def _keyword(name: str, kind: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 LINE_EVERY = 5.0  # seconds between plain lines

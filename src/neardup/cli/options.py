@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypedDict, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -149,17 +149,22 @@ Assignments = Annotated[list[str] | None, option("shared.assignments")]
 DuplicateFrom = Annotated[float | None, option("shared.duplicate_from")]
 AsJson = Annotated[bool, option("shared.as_json")]
 Threshold = Annotated[float | None, option("shared.threshold")]
-TextColumn = Annotated[str | None, option("shared.text_column")]
-HtmlColumn = Annotated[str | None, option("shared.html_column")]
-IdColumn = Annotated[str | None, option("shared.id_column")]
-UrlColumn = Annotated[str | None, option("shared.url_column")]
-TitleColumn = Annotated[str | None, option("shared.title_column")]
-TimeColumn = Annotated[str | None, option("shared.time_column")]
-BaseUrl = Annotated[str | None, option("shared.base_url")]
-MaxPageSize = Annotated[str | None, option("shared.max_page_size")]
 Force = Annotated[bool, option("shared.force")]
 
 COLUMNS = ("text", "html", "id", "url", "title", "time")
+
+
+class PageOptions(TypedDict):
+    """What commands that read any number of pages take as `**pages` (`messages.with_messages`)."""
+
+    text_column: Annotated[str | None, option("shared.text_column")]
+    html_column: Annotated[str | None, option("shared.html_column")]
+    id_column: Annotated[str | None, option("shared.id_column")]
+    url_column: Annotated[str | None, option("shared.url_column")]
+    title_column: Annotated[str | None, option("shared.title_column")]
+    time_column: Annotated[str | None, option("shared.time_column")]
+    base_url: Annotated[str | None, option("shared.base_url")]
+    max_page_size: Annotated[str | None, option("shared.max_page_size")]
 
 
 def limits_of(settings: Mapping[str, Any]) -> Limits:
