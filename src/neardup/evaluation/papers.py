@@ -82,18 +82,8 @@ LEAST_PAGES = 20
 REPEAT_SEEDS = 1000  # between the seeds of repeats, which no trial may share
 EXTRACTION = ("parse", "identify", "survey", "features")
 FIGURES = (
-    "page_precision",
-    "page_recall",
-    "page_accuracy",
-    "precision",
-    "recall",
-    "f1",
-    "rule_precision",
-    "rule_recall",
-    "extraction_seconds",
-    "comparison_seconds",
-    "total_seconds",
-    "peak_memory_mb",
+    *("page_precision", "page_recall", "page_accuracy", *RATES, "rule_precision", "rule_recall"),
+    *("extraction_seconds", "comparison_seconds", "total_seconds", "peak_memory_mb"),
 )
 
 

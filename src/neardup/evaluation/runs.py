@@ -90,17 +90,8 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 def run_alone(pages: Path, contender: Contender, out: Path, workers: int | None = None) -> Outcome:
     """Run `neardup dedup` over the pages in a new process, with the result in `out`."""
-    command = [
-        sys.executable,
-        "-m",
-        "neardup",
-        "dedup",
-        str(pages),
-        f"--out={out}",
-        "--force",
-        "-q",
-    ]
-    command += ["--method", contender.method, "--preset", contender.preset]
+    command = [sys.executable, "-m", "neardup", "dedup", str(pages), f"--out={out}", "--force"]
+    command += ["-q", "--method", contender.method, "--preset", contender.preset]
     command += [f"--view={contender.view}"] if contender.view else []
     command += [f"--workers={workers}"] if workers else []
     for name, value in contender.options.items():

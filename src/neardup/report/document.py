@@ -50,13 +50,8 @@ from neardup.report.templates import (
 )
 
 FILE = "report.html"
-SCRIPTS = [
-    "show.js",
-    "clusters.js",
-    "pairs.js",
-    "actions.js",
-    "views.js",
-]  # in this order, as one script
+# In this order, as one script.
+SCRIPTS = ["show.js", "clusters.js", "pairs.js", "actions.js", "views.js"]
 DECISION_NAMES = {
     Decision.JOINED: "In one cluster",
     Decision.RELATED: "Related, kept apart",

@@ -118,13 +118,8 @@ class Client:
         options: Mapping[str, object] | None = None,
     ) -> dict[str, Verdict]:
         """The verdicts by method (`all`: every one); a string is the id of a stored page."""
-        body = {
-            "a": side_fields(a),
-            "b": side_fields(b),
-            "method": method,
-            "preset": preset,
-            "options": dict(options or {}),
-        }
+        body = {"a": side_fields(a), "b": side_fields(b), "method": method, "preset": preset}
+        body["options"] = dict(options or {})
         compared = self._caller.json("POST", "/v1/compare", body=body)
         return {
             row["method"]: Verdict(Relation(row["relation"]), row["similarity"], row["evidence"])

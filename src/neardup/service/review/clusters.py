@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from neardup.index import Answer, ClusterSummary, Event, Feedback, Index, StoredPage
 from neardup.index.contents import Day, Host, Sort, Stats, by_day, by_host, reasons, said_within
 from neardup.report.templates import percent
+from neardup.service.api.clusters import FARTHEST, Skip
 from neardup.service.api.pages import NO_PAGE
 from neardup.service.problems import not_found
 from neardup.service.records import LONGEST_ID, as_time, plain_id
@@ -28,9 +29,7 @@ from neardup.service.review.visits import (
 
 router = APIRouter()
 AT_ONCE = 50
-FARTHEST = 1_000_000_000
 LONGEST_TEXT = 20_000  # characters that are shown
-Skip = Annotated[int, Query(ge=0, le=FARTHEST)]
 Text = Annotated[str, Query(max_length=300)]
 
 
