@@ -36,9 +36,7 @@ SHORT = 256  # values of a list that are bound one by one; every SQLite accepts 
 STATEMENTS = 512  # prepared statements kept per connection
 ROWS_AT_ONCE = 64  # rows per insert statement, within the same limit
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
-LOG_PAGES = (
-    8_000  # of the write-ahead log before it is copied: 32 MB, in which a page changes often
-)
+LOG_PAGES = 2_000  # of the write-ahead log before it is copied: writers wait for some 30 ms
 
 
 class SqliteConnection:
