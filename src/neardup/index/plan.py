@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import compress, decompress
+from neardup.arrays import FeatureRows, compress, decompress
 from neardup.index.candidates import (
     NO_KEYS,
     REJECTED,
@@ -215,7 +215,7 @@ def _only_changed(
         if not features.slice(row, 1).equals(before[number].slice())
     ]
     if len(changed) < len(stale):
-        features = features.take(pa.array([*range(new), *changed]))
+        features = FeatureRows.of(features).take(np.array([*range(new), *changed]))
     return features, [stale[row - new] for row in changed]
 
 

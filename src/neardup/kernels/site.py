@@ -20,7 +20,7 @@ HOST_SALT = np.uint64(0x686F7374)
 TITLE_SALT = np.uint64(0x7469746C65)
 GREATEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 FARTHEST = 256  # from its place in a table that a key is found; hashes are hardly ever so far
-BITS_A_PLACE = 16  # of a table of keys, that tell which keys may be in it
+BITS_A_KEY = 16  # of those that tell which keys may be wanted, or repeated
 
 
 @kernel
@@ -236,32 +236,75 @@ def page_keys(
 def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
     """Those of the wanted keys that stand among `keys` more than once, in order, and how often.
 
-    Keys are hashes, and 0 is none. Most keys are not wanted, and one bit tells: a set of bits is
-    small enough for the cache, and choosing by it takes no branch that could be guessed wrongly.
-    Whoever writes lines whose keys meet in the table gets all keys sorted.
+    Keys are hashes, and 0 is none. Bits tell which may be wanted and which may be repeated: these
+    are small enough for the cache, and choosing by them takes no branch that could be guessed
+    wrongly. What is left is counted in a table. Whoever writes lines whose keys meet in the table
+    gets all keys sorted.
     """
-    size = 64
-    while size < 2 * len(wanted):
-        size *= 2
-    last, last_bit = np.uint64(size - 1), np.uint64(BITS_A_PLACE * size - 1)
+    near = _with_bit(keys, _bits_of(wanted))
+    again = _bits_of_repeated(near)
+    repeated = _with_bit(wanted, again)
+    size = _at_least(2 * len(repeated))
+    last = np.uint64(size - 1)
     table, counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
-    bits = np.zeros(BITS_A_PLACE * size // 64, np.uint64)
-    for key in wanted:
+    for key in repeated:
         at = _place_of(key, table, last)
         if (at - key) & last > FARTHEST:
             return _sorted_counts(wanted, keys)
         table[at] = key
-        bit = (key >> np.uint64(32)) & last_bit
-        bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
-    chosen, count = np.empty(len(keys) + 1, np.uint64), np.uint64(0)
-    for key in keys:
-        bit = (key >> np.uint64(32)) & last_bit
-        chosen[count] = key
-        count += (bits[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & np.uint64(1)
-    for key in chosen[:count]:
+    for key in _with_bit(near, again):
         counts[_place_of(key, table, last)] += 1  # those of a free place are nobody's
     several = np.flatnonzero((counts > 1) & (table != 0))
     return in_order_of_keys(table[several], counts[several])
+
+
+@kernel
+def _bits_of(keys: Hashes) -> Hashes:
+    """Bits that are set for every key, and for few others."""
+    bits = np.zeros(_at_least(BITS_A_KEY * len(keys)) // 64, np.uint64)
+    for key in keys:
+        word, bit = _word_and_bit(key, bits)
+        bits[word] |= bit
+    return bits
+
+
+@kernel
+def _bits_of_repeated(keys: Hashes) -> Hashes:
+    """Bits that are set for every key that stands there twice, and for few others."""
+    once = np.zeros(_at_least(BITS_A_KEY * len(keys)) // 64, np.uint64)
+    again = np.zeros_like(once)
+    for key in keys:
+        word, bit = _word_and_bit(key, once)
+        again[word] |= once[word] & bit
+        once[word] |= bit
+    return again
+
+
+@kernel
+def _with_bit(keys: Hashes, bits: Hashes) -> Hashes:
+    """The keys whose bit is set."""
+    chosen, count = np.empty(len(keys) + 1, np.uint64), 0
+    for key in keys:
+        word, bit = _word_and_bit(key, bits)
+        chosen[count] = key
+        count += (bits[word] & bit) != 0
+    return chosen[:count]
+
+
+@kernel
+def _word_and_bit(key: np.uint64, bits: Hashes) -> tuple[np.uint64, np.uint64]:
+    """Where the bit of a key is among so many; tables use the other end of the key."""
+    place = (key >> np.uint64(32)) & np.uint64(64 * len(bits) - 1)
+    return place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
+
+
+@kernel
+def _at_least(number: int) -> int:
+    """A power of two that is as large, and 64 or more."""
+    size = 64
+    while size < number:
+        size *= 2
+    return size
 
 
 @kernel
