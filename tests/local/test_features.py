@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.local.features import Features
-from neardup.local.run import Silent, Stage, key_ranges
+from neardup.local.run import Silent, Stage, equal_ranges, key_ranges
 from neardup.local.work import FileParts, in_order_of_keys, within_keys
 from neardup.schemas import COUNTS, KEYS
 from neardup.text.sites import Survey, add_counts
@@ -40,9 +40,9 @@ def test_features_in_memory() -> None:
     assert features.take(np.array([2, 0]))["page"].to_pylist() == [2, 0]
 
 
-@given(st.integers(0, 10**12), st.integers(10**6, 10**10))
-def test_key_ranges_cover_every_key_once(size: int, memory: int) -> None:
-    ranges = key_ranges(min(size, memory * 20), memory)
+@given(st.integers(0, 10**12), st.integers(10**6, 10**10), st.integers(1, 64))
+def test_key_ranges_cover_every_key_once(size: int, memory: int, workers: int) -> None:
+    ranges = key_ranges(min(size, memory * 20), memory, workers)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 2**64 - 1
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
@@ -69,7 +69,7 @@ def test_counts_add_up_over_batches_and_ranges(
     for rows in batches:
         for key, count in rows:
             expected[key] = expected.get(key, 0) + count
-    ranges = key_ranges(cuts * 1000, 5000)
+    ranges = equal_ranges(cuts)
     found = [
         add_counts(within_keys(in_order_of_keys(each), *cut) for each in tables) for cut in ranges
     ]

@@ -14,8 +14,7 @@ from neardup import InputError, OutputError, Result, UsageError
 from neardup import dedup as dedup_by_default
 from neardup.local import features
 from neardup.local.result import read_rows
-from neardup.local.run import cut_range
-from neardup.local.work import EVERY_KEY
+from neardup.local.run import equal_ranges
 from sample_pages import html, sample_records, write_jsonl
 
 
@@ -249,7 +248,7 @@ def test_where_counts_are_and_how_they_are_cut_changes_nothing(
     """Those of few pages are in memory and added up at once."""
     usual = dedup_by_default(str(pages), tmp_path / "usual", report=False)
     monkeypatch.setattr(features, "COUNTED_SHARE", 0.0)
-    monkeypatch.setattr(features, "key_ranges", lambda *_: cut_range(EVERY_KEY, 3))
+    monkeypatch.setattr(features, "key_ranges", lambda *_: equal_ranges(3))
     other = dedup_by_default(str(pages), tmp_path / "other", report=False, workers=workers)
     for name in FILES:
         file = f"{name}.jsonl"

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Numbers, distinct
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
-from neardup.local.run import cut_range, key_ranges, ordered_map, together
+from neardup.local.run import equal_ranges, key_ranges, ordered_map, together
 from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, Searches, SharedKeys, SurveyResults, searcher
 from neardup.methods.identical import identity_pairs
@@ -222,26 +222,18 @@ def _count(
         counts = [count(*group) for group in groups]
         return in_order_of_keys(counts[0]) if len(counts) == 1 else add_counts(counts), 0
 
-    def add_piece(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+    def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
         known_here = (within_keys(batch, *cut) for batch in known)
         return add_counts(chain(parts.each_range(*cut), known_here)), 0
-
-    def add_range(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
-        pieces = ordered_map(add_piece, cut_range(cut, run.workers), run.workers)
-        return pa.concat_batches([piece for piece, _ in pieces]), 0
 
     with run.stages(name, total=len(corpus)) as stage:
         parts.fill(together(list(enumerate(corpus.groups()))), count_groups, run.workers, stage)
         total = sum(part.rows for part in parts.listed) + sum(each.num_rows for each in known)
-        ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory)
-        one_by_one = len(ranges) > 1  # as memory allows; otherwise each worker adds up its own
-        if not one_by_one:
-            ranges = cut_range(ranges[0], min(total // COUNTS_AT_ONCE, MOST_RANGES))
+        ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory, run.workers)
+        if len(ranges) <= run.workers:  # memory allows for the counts of all
+            ranges = equal_ranges(min(total // COUNTS_AT_ONCE, MOST_RANGES))
         sums = place.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
-        if one_by_one:
-            sums.fill(ranges, add_range, 1, stage)
-        else:
-            sums.fill(ranges, add_piece, run.workers, stage)
+        sums.fill(ranges, add_range, run.workers, stage)
     return sums
 
 
@@ -381,17 +373,13 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
         keys.fill(numbers, lambda some: (_keys(method, features, some, cut), 0), run.workers, stage)
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
-        ranges = key_ranges(size, run.memory)
+        ranges = key_ranges(size, run.memory, run.workers if cut else 1)
         pairs = run.parts("pairs", SHARING, cuts=len(ranges))
 
         def pair_range(keys_of: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
-            pieces = cut_range(keys_of, run.workers if cut else 1)
-            found = ordered_map(
-                lambda piece: _pairs(method, keys.each_range(*piece)), pieces, run.workers
-            )
-            return pa.concat_batches(found), 0
+            return _pairs(method, keys.each_range(*keys_of)), 0
 
-        pairs.fill(ranges, pair_range, 1, stage)
+        pairs.fill(ranges, pair_range, run.workers, stage)
         return _chosen(method, pairs.each())
 
 

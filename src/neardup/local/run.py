@@ -251,19 +251,16 @@ def together(items: Sequence[Item]) -> list[Sequence[Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def key_ranges(size: int, memory: int) -> list[tuple[int, int]]:
-    """Ranges of 64-bit keys, each small enough for its share of `size` bytes to fit in memory.
+def key_ranges(size: int, memory: int, workers: int) -> list[tuple[int, int]]:
+    """Ranges of 64-bit keys, so many that the shares of all workers in `size` bytes fit in memory.
 
     Keys are hashes, so equal ranges hold about equal numbers of them.
     """
-    passes = max(1, -(-size // int(memory * SHARE)))
-    width = 2**64 // passes
-    starts = [number * width for number in range(passes)]
+    return equal_ranges(max(1, -(-size // int(memory * SHARE))) * workers)
+
+
+def equal_ranges(count: int) -> list[tuple[int, int]]:
+    """All 64-bit keys in so many ranges, at least one."""
+    width = 2**64 // max(count, 1)
+    starts = [number * width for number in range(max(count, 1))]
     return [(start, end - 1) for start, end in pairwise([*starts, 2**64])]
-
-
-def cut_range(keys: tuple[int, int], pieces: int) -> list[tuple[int, int]]:
-    """A range of keys in so many pieces of equal width, at least one."""
-    first, last = keys
-    width = (last - first) // max(pieces, 1) + 1
-    return [(start, min(start + width - 1, last)) for start in range(first, last + 1, width)]
