@@ -209,16 +209,17 @@ class Corpus:
         if group:
             yield group
 
-    def read_column(self, column: str, pages: Numbers, longest: int) -> dict[int, str]:
-        """A text column of some pages, by page number, cut to this many characters.
+    def read_column(self, column: str, pages: Numbers, longest: int) -> pa.StringArray:
+        """A text column of some pages, cut to this many characters; empty where a page has no text.
 
-        Pages without text are left out.
+        `pages` are distinct and may be in any order.
         """
-        texts: dict[int, str] = {}
+        row_of, texts = np.full(len(self), -1), [pa.array([], pa.string())]
         for numbers, batch in self.read_pages([column], pages):
-            starts = pc.utf8_slice_codeunits(batch[column], 0, longest).to_pylist()
-            texts.update(zip(numbers.tolist(), starts, strict=True))
-        return texts
+            row_of[numbers] = np.arange(numbers.size) + sum(map(len, texts))
+            texts.append(pc.utf8_slice_codeunits(batch[column], 0, longest))
+        rows = row_of[pages]
+        return pc.fill_null(pa.concat_arrays(texts).take(pa.array(rows, mask=rows < 0)), "")
 
     def read_pages(
         self, columns: Sequence[str], pages: Numbers

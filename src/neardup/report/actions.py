@@ -214,15 +214,15 @@ def shared_words(
     order = np.argsort(-counts, kind="stable")[:GROUPS_SHOWN]
     groups = [pages[group == each] for each in order.tolist() if counts[each] > 1]
     firsts = np.array([some[0] for some in groups], np.int64)
-    words = outcome.corpus.read_column(column, firsts, LONGEST_SHOWN)
+    words = outcome.corpus.read_column(column, firsts, LONGEST_SHOWN).to_pylist()
     shared = [
         SharedWords(
             host=hosts.names[int(hosts.of_page[some[0]])],
-            words=words[int(some[0])],
+            words=first_words,
             count=int(some.size),
             pages=outcome.corpus.pages["url"].take(pa.array(some[:PAGES_OF_A_GROUP])).to_pylist(),
         )
-        for some in groups
+        for some, first_words in zip(groups, words, strict=True)
     ]
     return sorted(shared, key=lambda each: (-each.count, each.host, each.words))
 

@@ -89,16 +89,14 @@ def _page_columns(
     corpus: Corpus, outcome: Outcome, pages: Numbers, kept: Numbers
 ) -> dict[str, pa.StringArray]:
     """What is listed of some pages; `kept` is the place of each one's kept page among them."""
-    found = corpus.read_column("title", pages, 4 * LONGEST_TITLE)
-    titles = short_lines(
-        pa.array([found.get(page, "") for page in pages.tolist()], pa.string()), LONGEST_TITLE
-    )
+    titles = short_lines(corpus.read_column("title", pages, 4 * LONGEST_TITLE), LONGEST_TITLE)
     ids = short_lines(corpus.ids.take(pa.array(pages)), LONGEST_NAME)
     urls = short_lines(_column(corpus, "url", pages), LONGEST_NAME)
     is_kept = pa.array(outcome.is_kept[pages])
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
     to_kept = outcome.to_kept.take(pa.array(member[pages], mask=outcome.is_kept[pages]))
-    similarities = pa.array(map(rounded, to_kept["similarity"].to_pylist()), pa.float64())
+    similarities = to_kept["similarity"].combine_chunks().dictionary_encode()
+    few = pa.array(map(rounded, similarities.dictionary.to_pylist()), pa.float64())
     relations = pc.index_in(to_kept["relation"].combine_chunks(), pa.array(RELATIONS))
     first_id, first_title = ids.take(pa.array(kept)), titles.take(pa.array(kept))
     return {
@@ -107,7 +105,7 @@ def _page_columns(
         "title": pc.if_else(is_kept, json_values(titles), differences(titles, first_title)),
         "bytes": json_values(_column(corpus, "size", pages)),
         "relation": json_values(relations),
-        "similarity": json_values(similarities),
+        "similarity": json_values(few.take(similarities.indices)),
         "canonical": json_values(_canonical_states(corpus, outcome, pages)),
     }
 
@@ -171,9 +169,8 @@ def show_pairs(
     pairs = sorted(pairs, key=_doubtful_first)
     sides = [(pair.left, pair.right, hosts.same(pair.left, pair.right)) for pair in pairs]
     pages = np.unique(np.array([side[:2] for side in sides], np.int64))
-    titles = judged.corpus.read_column("title", pages, 4 * LONGEST_TITLE)
     texts = _page_texts(judged, sides)
-    notes = _page_notes(judged.corpus, pages, titles, places)
+    notes = _page_notes(judged.corpus, pages, places)
     left = {
         Decision.JOINED: room.joined_text_bytes,
         Decision.RELATED: room.related_text_bytes,
@@ -197,12 +194,17 @@ def _page_texts(
     """The texts of the pages of some pairs, as the method weighs them; by page and by whether the
     other page is of the same host."""
     texts: dict[tuple[int, bool], PageText] = {}
-    for same_host in (False, True):
-        wanted = np.unique([side[:2] for side in sides if side[2] == same_host]).astype(np.int64)
-        for numbers, batch in judged.corpus.read_pages(judged.method.columns, wanted):
-            weights = judged.method.line_weights(batch, judged.surveys.results, same_host=same_host)
-            starts = pc.utf8_slice_codeunits(batch["text"], 0, LONGEST_PAGE).to_pylist()
-            for number, text, weighed in zip(numbers.tolist(), starts, weights, strict=True):
+    wanted = {(page, same_host) for *both, same_host in sides for page in both}
+    pages = np.array(sorted({page for page, _ in wanted}), np.int64)
+    for numbers, batch in judged.corpus.read_pages(judged.method.columns, pages):
+        for same_host in (False, True):
+            rows = [row for row, page in enumerate(numbers.tolist()) if (page, same_host) in wanted]
+            if not rows:
+                continue
+            some = batch.take(pa.array(rows))
+            weights = judged.method.line_weights(some, judged.surveys.results, same_host=same_host)
+            starts = pc.utf8_slice_codeunits(some["text"], 0, LONGEST_PAGE).to_pylist()
+            for number, text, weighed in zip(numbers[rows].tolist(), starts, weights, strict=True):
                 lines = weighed.values[: text.count("\n") + 1].to_pylist()
                 texts[number, same_host] = PageText.of(text, lines)
     return texts
@@ -214,21 +216,20 @@ def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
     return pair.decision, pair.similarity is None, nearness, pair.left, pair.right
 
 
-def _page_notes(
-    corpus: Corpus, pages: Numbers, titles: Mapping[int, str], places: Numbers
-) -> dict[int, dict[str, Any]]:
+def _page_notes(corpus: Corpus, pages: Numbers, places: Numbers) -> dict[int, dict[str, Any]]:
     ids = corpus.ids.take(pa.array(pages)).to_pylist()
+    titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE).to_pylist()
     columns = corpus.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()
     return {
         page: {
             "id": shortened(id_, LONGEST_NAME),
             "url": shortened(columns["url"], LONGEST_NAME),
-            "title": shortened(titles.get(page, ""), LONGEST_TITLE),
+            "title": shortened(title, LONGEST_TITLE),
             "bytes": columns["size"],
             "characters": columns["length"],
             "cluster": int(places[page]),
         }
-        for page, id_, columns in zip(pages.tolist(), ids, columns, strict=True)
+        for page, id_, title, columns in zip(pages.tolist(), ids, titles, columns, strict=True)
     }
 
 
