@@ -23,11 +23,12 @@ from bench.documents import read_pages
 from bench.timing import best_seconds
 from neardup.local.run import reuse_freed_memory
 from neardup.model import RawPage
-from neardup.pages.raw import raw_batch
+from neardup.pages import batches
+from neardup.pages.raw import MAX_BYTES, MAX_PAGES, raw_batch
 from neardup.text.charset import to_utf8
 from neardup.text.parse import parse
 
-BATCH = 32
+BATCH = 32  # pages whose texts are compared at once
 ROUNDS = 5
 
 # Words of letters and digits; scripts written without spaces, character by character.
@@ -70,18 +71,18 @@ def parse_bare(pages: Sequence[RawPage]) -> None:
 
 
 def parse_batches(pages: Sequence[RawPage], workers: int) -> None:
-    """Parse full records with this many threads, in batches made one by one, as readers do."""
+    """Parse full records with this many threads, in batches of the size that readers make."""
 
-    def parse_from(start: int) -> None:
-        parse(raw_batch(pages[start : start + BATCH]))
+    def parse_batch(some: Sequence[RawPage]) -> None:
+        parse(raw_batch(some))
 
-    starts = range(0, len(pages), BATCH)
+    some = batches(pages, MAX_PAGES, MAX_BYTES)
     if workers == 1:
-        for start in starts:
-            parse_from(start)
+        for each in some:
+            parse_batch(each)
         return
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(parse_from, starts))
+        list(pool.map(parse_batch, some))
 
 
 def agreement(pages: Sequence[RawPage]) -> list[float]:
