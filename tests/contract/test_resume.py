@@ -106,7 +106,8 @@ def test_finished_parts_are_not_computed_again(
     pages, whole, _ = undisturbed
     out = tmp_path / "out"
     manifest = tmp_path / ".out.work" / stage / "manifest.jsonl"
-    before = killed_run(pages, out, lambda: manifest.exists() and manifest.stat().st_size > 0)
+    left = killed_run(pages, out, lambda: manifest.exists() and manifest.stat().st_size > 0)
+    before = {name: what for name, what in left.items() if not name.startswith("keys/")}  # dropped
     assert any(name.startswith(f"{stage}/") for name in before)
     watched = Watched(out)
     neardup.dedup(str(pages), out, resume=True, force=True, progress=watched)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError, OutputError, UsageError
-from neardup.local.run import Silent, Stage
-from neardup.local.work import FileParts, work_folder
+from neardup.local.run import Silent, Stage, Stages
+from neardup.local.work import FileParts, Parts, Run, work_folder
 
 SCHEMA = pa.schema([("number", pa.int64()), ("name", pa.string())])
 
@@ -22,7 +22,8 @@ def batch(number: int) -> tuple[pa.RecordBatch, int]:
     return pa.record_batch([[number] * 3, ["x"] * 3], schema=SCHEMA), 10
 
 
-def numbers(parts: FileParts) -> list[int]:
+def numbers(parts: Parts | None) -> list[int]:
+    assert parts is not None
     return [each["number"][0].as_py() for each in parts.each()]
 
 
@@ -73,6 +74,24 @@ def test_what_was_cut_otherwise_is_computed_again(tmp_path: Path) -> None:
     other.fill(range(7, 9), batch, 1, stage())
     assert numbers(parts(2)) == [7, 8]
     assert numbers(FileParts(tmp_path / "p", SCHEMA, compressed=True)) == [7, 8]  # to read only
+
+
+def test_a_finished_stage_is_known_to_the_next_run(tmp_path: Path) -> None:
+    run = Run(tmp_path, 10**9, 1, Stages(Silent()))
+    assert run.finished("p", SCHEMA) is None
+    parts = run.parts("p", SCHEMA, cuts=3)
+    parts.fill(range(2), batch, 1, stage())
+    assert run.finished("p", SCHEMA) is None
+    parts.finish()
+    assert numbers(run.finished("p", SCHEMA)) == [0, 1]
+    run.parts("p", SCHEMA, cuts=2).fill(range(2), batch, 1, stage())  # cut otherwise: begun anew
+    assert run.finished("p", SCHEMA) is None
+    parts.finish()
+    FileParts(tmp_path / "p", SCHEMA, compressed=True).path(1).unlink()
+    assert run.finished("p", SCHEMA) is None
+    parts.drop()
+    assert not (tmp_path / "p").exists()
+    assert run.finished("p", SCHEMA) is None
 
 
 @pytest.mark.parametrize("damage", ["part", "missing", "line", "garbage"])

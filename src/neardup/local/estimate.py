@@ -35,6 +35,8 @@ BATCH_COPIES = 4  # of a batch while it is parsed: bytes, UTF-8, text, columns
 RECORD_BYTES = 700  # per page: what stays in memory
 FEATURE_BYTES = 80_000_000  # of features that are held at once, at most
 WRITTEN_ROWS, WRITTEN_BYTES = 65_536, 2_000  # of the tables at a time, and per row
+TABLE_BYTES = 1_200  # per page, on disk: its row, and a pair with its verdict
+COUNT_BYTES = 22  # per key and count: of the run and, compressed, of the result
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Estimate:
     pages: int
     size: int  # bytes of the pages
     memory: int
-    disk: int  # of the work folder
+    disk: int  # of the work folder, in which the result is made
     seconds: float
 
     def in_words(self) -> str:
@@ -108,14 +110,17 @@ def estimate(
     described = features.nbytes / sample.num_rows * count
     held = round(min(FEATURE_BYTES, described))
     needed = _in_use(workers, largest) + written + held + count * RECORD_BYTES
-    text = pages["text"].nbytes / sample.num_rows * count
-    plain = min(text, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
-    spilled = plain + (text - plain) / 2 + described
+    spilled = pages.nbytes / sample.num_rows * count
+    plain = min(spilled, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
+    counts = method.site_counts.count(pages).num_rows if method.site_counts is not None else 0
+    counted = counts / sample.num_rows * count * COUNT_BYTES
+    # The result has the features again.
+    disk = plain + (spilled - plain) / 2 + 2 * described + counted + count * TABLE_BYTES
     return Estimate(
         count,
         round(content * count),
         needed,
-        round(spilled),
+        round(disk),
         seconds * count / workers,
     )
 

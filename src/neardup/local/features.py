@@ -213,6 +213,8 @@ def _count(
 ) -> Parts:
     """Counts added up over all pages, sorted by key, and left in a `place`. Those of each group of
     pages, by its number, are what `count` says."""
+    if (finished := place.finished(f"{name}-sums", COUNTS, compressed=False)) is not None:
+        return finished
     parts = place.parts(name, COUNTS, compressed=False)
     known = list(earlier)
 
@@ -234,6 +236,8 @@ def _count(
             ranges = equal_ranges(min(total // COUNTS_AT_ONCE, MOST_RANGES))
         sums = place.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
         sums.fill(ranges, add_range, run.workers, stage)
+    sums.finish()
+    parts.drop()
     return sums
 
 
@@ -253,6 +257,8 @@ def describe(corpus: Corpus, method: Method, surveys: CountedSurveys, run: Run) 
 
     with run.stages("features", total=len(corpus)) as stage:
         parts.fill(enumerate(corpus.groups()), features_of, run.workers, stage)
+    if surveys.notes is not None:
+        surveys.notes.drop()
     return Features.mapped(parts, [group_numbers(group) for group in corpus.groups()])
 
 
@@ -365,6 +371,8 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
             pairs = run.parts("pairs", SHARING)
             pairs.fill([searches], lambda each: (_search(each, features.all()), 0), 1, stage)
             return _chosen(method, pairs.each())
+    if (finished := run.finished("pairs", SHARING)) is not None:
+        return _chosen(method, finished.each())
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
         cut = run.work is not None  # in memory all keys are paired at once, in one order
@@ -380,6 +388,8 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
             return _pairs(method, keys.each_range(*keys_of)), 0
 
         pairs.fill(ranges, pair_range, run.workers, stage)
+        pairs.finish()
+        keys.drop()
         return _chosen(method, pairs.each())
 
 

@@ -33,7 +33,7 @@ from neardup.local.run import Stage, Stages, ordered_map, work_side_by_side
 
 Item = TypeVar("Item")
 
-MANIFEST = "manifest.jsonl"
+MANIFEST, FINISHED = "manifest.jsonl", "finished"
 PLAIN_SHARE = 0.25  # of the memory limit: bytes of a stage that are written uncompressed
 MOST_ITEMS = 1 << 24  # of one source, for the numbers of parts
 EVERY_KEY = (0, 2**64 - 1)
@@ -68,6 +68,15 @@ class Parts(ABC):
     def find(self, number: int) -> pa.RecordBatch | None:
         """What was `put` there by this run."""
         return self.read(number) if number in self._unlisted else None
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Record that all parts are there (see `Run.finished`)."""
+
+    def drop(self) -> None:
+        """Delete the parts, which nothing needs any more."""
+        self.listed.clear()
+        self._unlisted.clear()
 
     def fill(
         self,
@@ -184,6 +193,13 @@ class MemoryParts(Parts):
     def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
         return list(self.each()), []
 
+    def finish(self) -> None:
+        """Nothing to do: what is in memory is not resumed."""
+
+    def drop(self) -> None:
+        super().drop()
+        self._batches.clear()
+
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         self._batches[number] = batch
         return Part(number, batch.num_rows, size, "")
@@ -245,6 +261,19 @@ class FileParts(Parts):
         maps = [_map(self.path(part.number)) for part in self.listed]
         return [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps], maps
 
+    def finish(self) -> None:
+        (self.folder / FINISHED).write_text(str(len(self.listed)), encoding="utf-8")
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all parts are there and whole."""
+        label = self.folder / FINISHED
+        return label.exists() and label.read_text("utf-8") == str(len(self.listed))
+
+    def drop(self) -> None:
+        super().drop()
+        shutil.rmtree(self.folder)
+
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
         unfinished = path.with_suffix(".unfinished")
@@ -301,7 +330,8 @@ def _only_if_cut_so(folder: Path, cuts: int) -> None:
     label = folder / "cuts"
     if label.exists() and label.read_text("utf-8") == str(cuts):
         return
-    (folder / MANIFEST).unlink(missing_ok=True)
+    for name in (MANIFEST, FINISHED):
+        (folder / name).unlink(missing_ok=True)
     label.write_text(str(cuts), encoding="utf-8")
 
 
@@ -474,3 +504,11 @@ class Run:
         return FileParts(
             self.work / name, schema, compressed=compressed, cuts=cuts, plain_bytes=plain_bytes
         )
+
+    def finished(self, name: str, schema: pa.Schema, *, compressed: bool = True) -> Parts | None:
+        """The parts of a stage if an earlier run has finished it: what they were made from is gone
+        and not needed."""
+        if self.work is None or not (self.work / name).is_dir():
+            return None
+        parts = FileParts(self.work / name, schema, compressed=compressed)
+        return parts if parts.is_finished else None
