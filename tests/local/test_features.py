@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.local.features import Features
-from neardup.local.run import Silent, Stage, equal_ranges, key_ranges
+from neardup.local.run import Silent, Stage, equal_ranges, key_ranges, row_ranges
 from neardup.local.work import FileParts, in_order_of_keys, within_keys
 from neardup.schemas import COUNTS, KEYS
 from neardup.text.sites import Survey, add_counts
@@ -46,6 +46,15 @@ def test_key_ranges_cover_every_key_once(size: int, memory: int, workers: int) -
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 2**64 - 1
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
+
+
+@given(st.integers(1, 2**31), st.integers(0, 10**12), st.integers(10**6, 10**10))
+def test_row_ranges_cut_between_rows(rows: int, size: int, memory: int) -> None:
+    ranges = row_ranges(rows, min(size, memory * 20), memory)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 2**64 - 1
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
+    assert all(first % 2**32 == 0 for first, _ in ranges)
 
 
 keyed = st.lists(st.tuples(st.integers(0, 9) | st.integers(0, 2**64 - 1), st.integers(1, 5)))

@@ -18,6 +18,8 @@ from neardup.rules.candidates import (
     pairs_with_first,
     unpacked,
     without_most_single_key_pairs,
+    worth_judging,
+    worth_judging_by_row,
 )
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
@@ -76,6 +78,23 @@ def test_how_many_keys_a_pair_shares() -> None:
     rows = np.array([1, 2, 3, 1, 2, 5])
     left, right, shared = pairs_sharing_keys(rows, np.array([7, 7, 7, 8, 8, 9], np.uint64))
     assert list(zip(left, right, shared, strict=True)) == [(1, 2, 2), (1, 3, 1), (2, 3, 1)]
+
+
+pairs_of_rows = st.tuples(st.integers(0, 20), st.integers(1, 20), st.integers(1, 2))
+
+
+@given(st.lists(pairs_of_rows, unique_by=lambda each: each[:2]), st.integers(1, 4))
+def test_pairs_in_ranges_of_rows_are_chosen_as_all_at_once(
+    found: list[tuple[int, int, int]], most: int
+) -> None:
+    ordered = sorted((left, left + apart, shared) for left, apart, shared in found)
+    left, right, shared = np.array(ordered, np.int64).reshape(-1, 3).T
+    every = packed(left, right)
+    ranges = [
+        (every[here], shared[here]) for here in (left < 5, (left >= 5) & (left < 9), left >= 9)
+    ]
+    chosen = worth_judging_by_row(ranges, 41, most)
+    assert np.array_equal(chosen, every[worth_judging(left, right, shared, most)])
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(1, 9))))

@@ -90,13 +90,42 @@ def among_first(
     last = np.int64(-1)
     for row in rows:
         last = max(last, row)
-    smallest = np.full((last + 1, most), np.uint64(2**64 - 1))
+    smallest = no_turns(int(last) + 1, most)
+    take_turns(smallest, rows, turns, counts)
+    return counts & have_turn(smallest, rows, turns)
+
+
+NO_TURN = np.uint64(2**64 - 1)
+
+
+@kernel
+def no_turns(count: int, most: int) -> NDArray[np.uint64]:
+    """Room for the `most` smallest turns of each of `count` rows."""
+    return np.full((count, most), NO_TURN)
+
+
+@kernel
+def take_turns(
+    smallest: NDArray[np.uint64],
+    rows: Numbers,
+    turns: NDArray[np.uint64],
+    counts: NDArray[np.bool_],
+) -> None:
+    """Add the turns of entries that count to the smallest ones of their rows."""
     for entry in range(rows.size):
         if counts[entry]:
             _insert(smallest[rows[entry]], turns[entry])
+
+
+@kernel
+def have_turn(
+    smallest: NDArray[np.uint64], rows: Numbers, turns: NDArray[np.uint64]
+) -> NDArray[np.bool_]:
+    """Whether the turn of each entry is among the smallest ones of its row."""
+    most = smallest.shape[1]
     is_among = np.zeros(rows.size, np.bool_)
     for entry in range(rows.size):
-        if counts[entry] and most > 0:
+        if most > 0:
             is_among[entry] = turns[entry] <= smallest[rows[entry], most - 1]
     return is_among
 

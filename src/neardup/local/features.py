@@ -13,6 +13,7 @@ a key are paired (`rules.candidates`). A method with its own search finds its ca
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -26,8 +27,8 @@ from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Numbers, distinct
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
-from neardup.local.run import equal_ranges, key_ranges, ordered_map, together
-from neardup.local.work import Parts, Run, in_order_of_keys, within_keys
+from neardup.local.run import equal_ranges, key_ranges, ordered_map, row_ranges, together
+from neardup.local.work import MemoryParts, Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, Searches, SharedKeys, SurveyResults, searcher
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import (
@@ -36,9 +37,9 @@ from neardup.rules.candidates import (
     pairs_sharing_keys,
     pairs_with_first,
     unpacked,
-    without_most_single_key_pairs,
+    worth_judging_by_row,
 )
-from neardup.schemas import COUNTS, KEYS, PAIRS
+from neardup.schemas import COUNTS, KEYS
 from neardup.text.sites import NOTES, Survey, add_counts
 
 MIN_ROWS = 2  # taken at once, whatever their size
@@ -359,7 +360,6 @@ def _copies(
 
 
 KEY_BYTES = 16  # per row and key
-SHARING = pa.schema([*PAIRS, pa.field("shared", pa.int64(), nullable=False)])  # keys
 
 Number = TypeVar("Number", np.int64, np.uint64)
 
@@ -368,11 +368,11 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
     """Every pair worth judging, once, in order; keys and pairs go to the work directory."""
     if (searches := searcher(method)) is not None:
         with run.stages("candidates") as stage:
-            pairs = run.parts("pairs", SHARING)
+            pairs = run.parts("pairs", COUNTS, compressed=False)
             pairs.fill([searches], lambda each: (_search(each, features.all()), 0), 1, stage)
-            return _chosen(method, pairs.each())
-    if (finished := run.finished("pairs", SHARING)) is not None:
-        return _chosen(method, finished.each())
+            return _chosen(method, pairs, len(features), run.memory)
+    if (finished := run.finished("pairs", COUNTS, compressed=False)) is not None:
+        return _chosen(method, finished, len(features), run.memory)
     keys = run.parts("keys", KEYS, compressed=False)
     with run.stages("keys", total=len(features)) as stage:
         cut = run.work is not None  # in memory all keys are paired at once, in one order
@@ -382,7 +382,7 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
     with run.stages("candidates") as stage:
         size = sum(part.rows for part in keys.listed) * 4 * KEY_BYTES
         ranges = key_ranges(size, run.memory, run.workers if cut else 1)
-        pairs = run.parts("pairs", SHARING, cuts=len(ranges))
+        pairs = run.parts("pairs", COUNTS, compressed=False, cuts=len(ranges))
 
         def pair_range(keys_of: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
             return _pairs(method, keys.each_range(*keys_of)), 0
@@ -390,26 +390,28 @@ def find_candidates(method: Method, features: Features, run: Run) -> tuple[Numbe
         pairs.fill(ranges, pair_range, run.workers, stage)
         pairs.finish()
         keys.drop()
-        return _chosen(method, pairs.each())
+        return _chosen(method, pairs, len(features), run.memory)
 
 
 def candidates_in_memory(method: Method, features: pa.Table) -> tuple[Numbers, Numbers]:
     """Candidate pairs among features that are all in memory."""
     if (searches := searcher(method)) is not None:
-        return _chosen(method, [_search(searches, features)])
+        found = MemoryParts.of([_search(searches, features)])
+        return _chosen(method, found, len(features))
     batches = features.to_batches()
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
     keys = [
         _numbered(method.row_keys(batch), np.arange(start, start + batch.num_rows))
         for start, batch in zip(starts[:-1].tolist(), batches, strict=True)
     ]
-    return _chosen(method, [_pairs(method, keys)])
+    return _chosen(method, MemoryParts.of([_pairs(method, keys)]), len(features))
 
 
 def _search(method: Searches, features: pa.Table) -> pa.RecordBatch:
     """What the method finds, and identical pages, which it may have too little text to find."""
     identical = [identity_pairs(batch) for batch in features.combine_chunks().to_batches()]
-    return _sharing_one(pa.concat_batches([method.search(features), *identical]))
+    pairs = pa.concat_batches([method.search(features), *identical])
+    return in_order_of_keys(_sharing(pairs["left"].to_numpy(), pairs["right"].to_numpy()))
 
 
 def _keys(
@@ -430,36 +432,45 @@ def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
 
 
 def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    """The pairs that share a key, and how many they share."""
+    """The pairs that share a key, packed and in order, and how many keys they share."""
     rows, keys = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for batch in batches:
         rows.append(batch["row"].to_numpy())
         keys.append(batch["key"].to_numpy())
     source = method.candidate_source
     if isinstance(source, SharedKeys) and source.decisive:
-        firsts = pairs_with_first(_joined(rows), _joined(keys))
-        return _sharing_one(pa.record_batch(list(firsts), schema=PAIRS))
-    sharing = pairs_sharing_keys(_joined(rows), _joined(keys))
-    return pa.record_batch(list(sharing), schema=SHARING)
+        return _sharing(*pairs_with_first(_joined(rows), _joined(keys)))
+    return _sharing(*pairs_sharing_keys(_joined(rows), _joined(keys)))
 
 
-def _sharing_one(pairs: pa.RecordBatch) -> pa.RecordBatch:
-    """Pairs for which the number of shared keys does not matter."""
-    return pa.record_batch([*pairs.columns, np.ones(pairs.num_rows, np.int64)], schema=SHARING)
+def _sharing(left: Numbers, right: Numbers, shared: Numbers | None = None) -> pa.RecordBatch:
+    """Pairs as a number each, with how many keys they share; one, where that does not matter."""
+    shared = np.ones(left.size, np.int64) if shared is None else shared
+    return pa.record_batch([packed(left, right).view(np.uint64), shared], schema=COUNTS)
 
 
-def _chosen(method: Method, batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
-    """The pairs worth judging, each once, in order."""
+def _chosen(
+    method: Method, pairs: Parts, rows: int, memory: int = sys.maxsize
+) -> tuple[Numbers, Numbers]:
+    """The pairs worth judging, each once, in order; those of some rows at a time, as memory allows.
+
+    Pairs by chance may be twenty times as many as are worth judging.
+    """
+    size = sum(part.rows for part in pairs.listed) * 4 * KEY_BYTES
+    ranges = (_added_up(pairs.each_range(*each)) for each in row_ranges(rows, size, memory))
+    source = method.candidate_source
+    if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
+        return unpacked(worth_judging_by_row(ranges, rows, source.max_single_key_pairs))
+    return unpacked(np.concatenate([every for every, _ in ranges]))
+
+
+def _added_up(batches: Iterable[pa.RecordBatch]) -> tuple[Numbers, Numbers]:
+    """The pairs of all batches, each once, with the sum of its shared keys."""
     every, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for batch in batches:
-        every.append(packed(batch["left"].to_numpy(), batch["right"].to_numpy()))
-        shares.append(batch["shared"].to_numpy())
-    pairs, shared = added_up(_joined(every), _joined(shares))
-    left, right = unpacked(pairs)
-    source = method.candidate_source
-    if not isinstance(source, SharedKeys) or source.max_single_key_pairs is None:
-        return left, right
-    return without_most_single_key_pairs(left, right, shared, source.max_single_key_pairs)
+        every.append(batch["key"].to_numpy().view(np.int64))
+        shares.append(batch["count"].to_numpy())
+    return added_up(_joined(every), _joined(shares))
 
 
 def _joined(parts: list[NDArray[Number]]) -> NDArray[Number]:

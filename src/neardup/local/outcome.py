@@ -38,7 +38,7 @@ from neardup.schemas import FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 65_536
 SHELL_HOSTS = 20  # that the summary names
-PARTS = 3  # how inputs and pairs are cut into parts; goes up when they are cut in another way
+PARTS = 4  # how inputs and pairs are cut into parts; goes up when they are cut in another way
 
 
 def write_result(

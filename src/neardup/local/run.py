@@ -256,7 +256,19 @@ def key_ranges(size: int, memory: int, workers: int) -> list[tuple[int, int]]:
 
     Keys are hashes, so equal ranges hold about equal numbers of them.
     """
-    return equal_ranges(max(1, -(-size // int(memory * SHARE))) * workers)
+    return equal_ranges(_passes(size, memory) * workers)
+
+
+def row_ranges(rows: int, size: int, memory: int) -> list[tuple[int, int]]:
+    """The same of keys that begin with the number of a row, of which there are so many: a row is in
+    one range with all its keys."""
+    passes = _passes(size, memory)
+    starts = [rows * number // passes << 32 for number in range(passes)]
+    return [(start, end - 1) for start, end in pairwise([*starts, 2**64])]
+
+
+def _passes(size: int, memory: int) -> int:
+    return max(1, -(-size // int(memory * SHARE)))
 
 
 def equal_ranges(count: int) -> list[tuple[int, int]]:

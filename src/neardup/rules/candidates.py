@@ -13,11 +13,19 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.arrays import Mask, distinct
-from neardup.kernels.grouping import among_first, pairs_within_groups
+from neardup.kernels.grouping import (
+    among_first,
+    have_turn,
+    no_turns,
+    pairs_within_groups,
+    take_turns,
+)
 from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_keys
 
 Rows = NDArray[np.int64]
@@ -73,6 +81,28 @@ def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> Mask:
     of_left, of_right = (among_first(_dense(side), turns, single, most) for side in (left, right))
     stays: Mask = ~single | of_left & of_right
     return stays
+
+
+def worth_judging_by_row(ranges: Iterable[tuple[Rows, Rows]], rows: int, most: int) -> Rows:
+    """The `packed` pairs that are `worth_judging`, of more pairs than fit in memory.
+
+    Each range has all pairs of some smaller rows, with how many keys they share. What a smaller row
+    has is known in its range; of each larger row the smallest turns so far are kept.
+    """
+    smallest = no_turns(rows, most)
+    chosen, singles = [np.empty(0, np.int64)], [np.empty(0, bool)]
+    for pairs, shared in ranges:
+        left, right = unpacked(pairs)
+        single, turns = shared == 1, chance_order(left, right)
+        take_turns(smallest, right, turns, single)
+        first = left[0] if left.size else 0
+        stays = ~single | among_first(left - first, turns, single, most)
+        chosen.append(pairs[stays])
+        singles.append(single[stays])
+    pairs, single = np.concatenate(chosen), np.concatenate(singles)
+    left, right = unpacked(pairs)
+    every: Rows = pairs[~single | have_turn(smallest, right, chance_order(left, right))]
+    return every
 
 
 def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:

@@ -104,17 +104,18 @@ def _original(pages: pa.Table, labels: Numbers, pairs: JudgedPairs) -> Sequence[
 def _named_by_others(pages: pa.Table, labels: Numbers) -> Numbers:
     """How many others in its cluster name a page as canonical; a page that names another has 0."""
     votes = np.zeros(labels.size, np.int64)
-    names = pages["canonical_url"]
-    targets = pc.index_in(names, names.unique()).to_numpy()
-    in_cluster = labels * (labels.size + 1) + targets
+    several = np.flatnonzero(np.bincount(labels, minlength=labels.size)[labels] > 1)
+    names = pages["canonical_url"].take(pa.array(several)).combine_chunks()
+    targets = names.dictionary_encode().indices.to_numpy()
+    in_cluster = labels[several] * (several.size + 1) + targets
     _, group, sizes = np.unique(in_cluster, return_inverse=True, return_counts=True)
-    is_named = booleans(pc.not_equal(names, "").combine_chunks())
-    shared = np.flatnonzero((sizes[group] > 1) & is_named)
+    is_shared = (sizes[group] > 1) & booleans(pc.not_equal(names, ""))
+    shared, group = several[is_shared], group[is_shared]
     rows = pa.array(shared)
     urls, named = (pages[name].take(rows).combine_chunks() for name in ("url", "canonical_url"))
     is_target = booleans(pc.equal(canonical_urls(urls)[0], named))
-    voters = np.bincount(group[shared], ~is_target, minlength=sizes.size)
-    votes[shared] = np.where(is_target, voters[group[shared]], 0)
+    voters = np.bincount(group, ~is_target, minlength=sizes.size)
+    votes[shared] = np.where(is_target, voters[group], 0)
     return votes
 
 
