@@ -45,6 +45,7 @@ from neardup.rules.clusters import NEW
 from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
 ROWS_AT_ONCE = 4096  # read at once
+COUNTS_OF_A_GROUP = 1 << 18  # of a row group of a survey
 REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
 
 
@@ -199,7 +200,11 @@ def survey_files(method: Method) -> dict[str, str]:
 
 
 def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
-    """Write the counts of a survey. Differences of sorted hashes do not shrink any further."""
+    """Write the counts of a survey, in the order of their keys.
+
+    Differences of sorted hashes do not shrink any further. Row groups are of one size, so the file
+    does not depend on how the counts were cut.
+    """
     with pq.ParquetWriter(
         path,
         COUNTS,
@@ -207,8 +212,23 @@ def write_survey(path: Path, counts: Iterator[pa.RecordBatch]) -> None:
         use_dictionary=["count"],
         column_encoding={"key": "DELTA_BINARY_PACKED"},
     ) as writer:
-        for batch in counts:
+        for batch in _of_one_size(counts, COUNTS_OF_A_GROUP):
             writer.write_batch(batch)
+
+
+def _of_one_size(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows of all batches, in batches of so many; the last may have fewer."""
+    held: list[pa.RecordBatch] = []
+    room = rows
+    for batch in batches:
+        start = 0
+        while batch.num_rows - start >= room:
+            yield pa.concat_batches([*held, batch.slice(start, room)])
+            start, room, held = start + room, rows, []
+        held.append(batch.slice(start))
+        room -= batch.num_rows - start
+    if room < rows:
+        yield pa.concat_batches(held)
 
 
 def read_survey(folder: Path, file: str) -> Iterator[pa.RecordBatch]:
