@@ -27,11 +27,10 @@ import xxhash
 from rich.console import Console
 from rich.text import Text
 
-from neardup.cli.messages import ProgressLines, shown_progress
+from neardup.cli.messages import say_compiling, shown_progress
 from neardup.errors import InterruptedRunError, UsageError
 from neardup.index import Answer, Index
 from neardup.index.writer import Writer
-from neardup.kernels.jit import when_compiling
 from neardup.local.result import check_kept
 from neardup.local.run import Progress
 from neardup.model import RawPage, Relation, Skip
@@ -283,7 +282,7 @@ def _in_words(counts: Counter[str]) -> str:
 def _progress(out: TextIO) -> Iterator[Callable[[], None]]:
     """A function to call after each page. On a terminal the lines themselves show progress."""
     if out.isatty():
-        when_compiling(ProgressLines().compiling)
+        say_compiling()
         yield lambda: None
     else:
         with shown_progress() as progress:

@@ -169,7 +169,6 @@ class PageOptions(TypedDict):
 
 def limits_of(settings: Mapping[str, Any]) -> Limits:
     """The limits of readers: `max_page_size`, `base_url` and the names of columns."""
-
     named = {what: settings.get(f"{what}_column") for what in COLUMNS}
     return Limits(
         page_bytes=parse_size(settings["max_page_size"] or "20MB"),

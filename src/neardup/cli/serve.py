@@ -118,7 +118,6 @@ def _check(
 
 def _check_port(host: str, port: int) -> None:
     """Refuse an address that cannot be listened on: uvicorn would log it and exit with 0."""
-
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -61,7 +61,6 @@ def recheck(
     names where most of their pages stay. Writers wait while it runs; readers
     do not.
     """
-
     opened = _open(store, upgrade=True)
     with opened as index, shown_progress("the store is as it was before") as progress:
         outcome = index.recheck(keep=keep, work=work, progress=progress)

@@ -121,7 +121,6 @@ def _figures(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def show_methods(classes: list[type[Method]]) -> None:
     """One line per method."""
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("method", min_width=max(len(cls.name) for cls in classes))
     table.add_column("view", min_width=max(len(view) for view in View))
@@ -143,7 +142,6 @@ def _threshold_info(cls: type[Method]) -> Any:
 
 def show_method(cls: type[Method]) -> None:
     """Everything about one method."""
-
     console = Console(highlight=False)
     console.print(f"[bold]{cls.name}[/bold]: {(cls.__doc__ or '').strip().splitlines()[0]}")
     threshold = _threshold_info(cls)

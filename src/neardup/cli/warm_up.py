@@ -23,15 +23,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from neardup.cli import messages
+from neardup.cli.messages import COMPILING, LINE_EVERY, say
 from neardup.cli.options import METHODS, option
 from neardup.errors import OutputError, UsageError
 from neardup.kernels.compiled import baseline, cannot_keep, compiling_alone, is_ready, note_ready
+from neardup.local.run import default_workers
 from neardup.model import RawPage
 
 DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 SAMPLE = 12  # pages
-LINE_EVERY = 5.0  # seconds between lines of progress
 DONE = "done"  # what a process prints after a part; other lines are names of kernels
 # What few pages have: a shadow root with a slot, and a word that mixes scripts.
 RARE = "<x-y><template shadowrootmode=open><slot></slot></template>раge</x-y>"
@@ -52,9 +52,7 @@ def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> No
         os.environ |= {"NUMBA_CPU_NAME": oldest.cpu, "NUMBA_CPU_FEATURES": ""}
     compiled = prepare("pages", *METHODS)
     compiled += prepare(*(f"run-{name}" for name in METHODS))
-    if not messages.quiet:
-        seconds = time.monotonic() - started
-        print(f"neardup: kernels ready: {compiled} compiled in {seconds:.0f} s", file=sys.stderr)
+    say(f"kernels ready: {compiled} compiled in {time.monotonic() - started:.0f} s")
 
 
 def prepare_run(method: str) -> None:
@@ -66,7 +64,7 @@ def prepare_run(method: str) -> None:
     try:
         prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
     except OutputError as error:
-        _say(f"{error}; they are compiled again in every run")
+        say(f"{error}; they are compiled again in every run")
         # Said once: there are hundreds of kernels, each of which would say so.
         log = logging.getLogger("neardup")
         log.addFilter(lambda record: "cannot keep a compiled kernel" not in record.msg)
@@ -105,13 +103,12 @@ def prepare(*parts: str) -> int:
     """
     if all(map(is_ready, parts)):
         return 0
-    _say("compiling kernels for this machine; this happens once")
+    say(COMPILING)
     with compiling_alone():
         missing = [part for part in parts if not is_ready(part)]
         if not missing:
             return 0
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        compiling = _Compiling(missing, min(len(missing), cores or 1))
+        compiling = _Compiling(missing, min(len(missing), default_workers()))
         with compiling:
             compiling.wait()
     if compiling.error is not None:
@@ -157,7 +154,7 @@ class _Compiling:
             time.sleep(0.1)
             if time.monotonic() - said >= LINE_EVERY:
                 said = time.monotonic()
-                _say(f"compiled {len(self.kernels)} kernels, {said - self._started:.0f} s")
+                say(f"compiled {len(self.kernels)} kernels, {said - self._started:.0f} s")
 
     def _lead(self, process: subprocess.Popen[str]) -> None:
         """Give a process one part after another. One that fails is left to the command itself,
@@ -187,19 +184,14 @@ class _Compiling:
             self.error = error
 
 
-def _say(message: str) -> None:
-    if not messages.quiet:
-        print(f"neardup: {message}", file=sys.stderr, flush=True)
-
-
 # In the processes
 
 
-def compile_parts(parts: Iterable[str], say: Callable[[str], None]) -> None:
-    """Compile one part after another, saying the name of each kernel, and `DONE` after each."""
+def compile_parts(parts: Iterable[str], report: Callable[[str], None]) -> None:
+    """Compile one part after another, reporting the name of each kernel, and `DONE` after each."""
     from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - loads numba
 
-    when_compiling(say)
+    when_compiling(report)
     for part in parts:
         name = part.removeprefix("run-")
         if part == "pages":
@@ -208,7 +200,7 @@ def compile_parts(parts: Iterable[str], say: Callable[[str], None]) -> None:
             _find_in_texts(name)
         else:
             _run(name)
-        say(DONE)
+        report(DONE)
 
 
 def _parse_pages() -> None:
