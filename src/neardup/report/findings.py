@@ -173,8 +173,7 @@ def pairs_of_clusters(
     cluster = outcome.labels[left]
     apart_from_kept = ~(outcome.is_kept[left] | outcome.is_kept[right])
     order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
-    starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
-    place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    place = places_in_runs(cluster[order])
     in_turn = order[np.argsort(place, kind="stable")][: np.count_nonzero(place < of_a_cluster)]
     return pairs[in_turn[:most]]
 

@@ -131,7 +131,7 @@ def packed_keys(held: Sequence[tuple[Keys, Rows]], bits: int) -> pa.RecordBatch:
     buckets = (keys >> np.uint64(64 - bits)).astype(np.int32)
     order = np.argsort(buckets, kind="stable")
     buckets = buckets[order]
-    starts = row_starts(np.diff(buckets, prepend=-1) != 0)
+    starts = row_starts(buckets)
     packed = (packed_numbers(each[order], starts) for each in (keys, numbers))
     return pa.record_batch([buckets[starts], *packed], schema=PACKED_KEYS)
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import Hashes, Mask, Numbers
+from neardup.arrays import Hashes, Mask, Numbers, places_in_runs
 from neardup.local.exchange import carried_schema, packed_rows, to_spark, unpacked_rows
 from neardup.methods import identical
 from neardup.methods.base import Method
@@ -200,15 +200,13 @@ def packed_without_counts(keys: Hashes, bits: int) -> pa.RecordBatch:
 def _buckets(keys: Hashes, bits: int) -> tuple[NDArray[np.int32], Numbers]:
     """The bucket of each packed row, and where the row starts."""
     bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
-    starts = row_starts(np.diff(bucket, prepend=-1) != 0)
+    starts = row_starts(bucket)
     return bucket[starts], starts
 
 
-def row_starts(is_first: Mask) -> Numbers:
-    """Where packed rows start: with the first number of a group, and after `ROW_COUNTS`."""
-    firsts = np.flatnonzero(is_first)
-    place = np.arange(is_first.size) - np.repeat(firsts, np.diff(np.append(firsts, is_first.size)))
-    return np.flatnonzero(place % ROW_COUNTS == 0)
+def row_starts(buckets: NDArray[np.int32]) -> Numbers:
+    """Where packed rows start: with the first number of a bucket, and after `ROW_COUNTS`."""
+    return np.flatnonzero(places_in_runs(buckets) % ROW_COUNTS == 0)
 
 
 def packed_numbers(numbers: Hashes | Numbers, starts: Numbers) -> pa.BinaryArray:
