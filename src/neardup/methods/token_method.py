@@ -15,15 +15,22 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Floats, Mask, Ragged, booleans, ragged, string_buffers
+from neardup.arrays import (
+    FeatureRows,
+    Floats,
+    Mask,
+    Numbers,
+    Ragged,
+    booleans,
+    ragged,
+    string_buffers,
+)
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import (
     Method,
-    Numbers,
     OwnSearch,
     PairVerdict,
     SurveyResults,
@@ -35,7 +42,6 @@ from neardup.model import Relation
 from neardup.text.sites import Survey
 from neardup.text.views import View
 
-Hashes = NDArray[np.uint64]
 HASHES = pa.large_list(pa.uint64())
 
 

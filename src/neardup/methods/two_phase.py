@@ -85,7 +85,7 @@ class TwoPhase(AllPairsMethod):
     cost = "all pairs at level 1"
     Options = TwoPhaseOptions
     options: TwoPhaseOptions
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "fingerprint": "ascii-sum",
         "minimum_keyphrases": 1,
         "joining": "repository",

@@ -18,11 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Mask, one_batch
+from neardup.arrays import Hashes, Mask, Numbers, one_batch
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
@@ -50,9 +49,6 @@ PACKED_KEYS = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("number
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
 # The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
 RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
-
-Rows = NDArray[np.int64]
-Keys = NDArray[np.uint64]
 
 
 def pairs_by_keys(method: Method, features: DataFrame, count: int, work: Work) -> DataFrame:
@@ -104,13 +100,13 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     return map_batches(features.select("number", "features"), keys, KEYED)
 
 
-def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Keys, Rows]:
+def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Hashes, Numbers]:
     """The keys of some pages, and the number of the page that each is of."""
     rows = method.row_keys(features_of(method, batch["features"]))
     return rows["key"].to_numpy(), batch["number"].to_numpy()[rows["row"].to_numpy()]
 
 
-def _keyed(keys: Keys, numbers: Rows, range_size: int) -> pa.RecordBatch:
+def _keyed(keys: Hashes, numbers: Numbers, range_size: int) -> pa.RecordBatch:
     return pa.record_batch([keys.view(np.int64), numbers // range_size, numbers], schema=KEYED)
 
 
@@ -125,7 +121,7 @@ def packed_keys_of(method: Method, features: DataFrame, bits: int) -> DataFrame:
     return features.select("number", "features").mapInArrow(keys, spark_schema(PACKED_KEYS))
 
 
-def packed_keys(held: Sequence[tuple[Keys, Rows]], bits: int) -> pa.RecordBatch:
+def packed_keys(held: Sequence[tuple[Hashes, Numbers]], bits: int) -> pa.RecordBatch:
     """`PACKED_KEYS` of keys and the numbers of their pages."""
     keys, numbers = (np.concatenate(each) for each in zip(*held, strict=True))
     buckets = (keys >> np.uint64(64 - bits)).astype(np.int32)
@@ -136,7 +132,7 @@ def packed_keys(held: Sequence[tuple[Keys, Rows]], bits: int) -> pa.RecordBatch:
     return pa.record_batch([buckets[starts], *packed], schema=PACKED_KEYS)
 
 
-def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Keys, Rows]:
+def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Hashes, Numbers]:
     """The keys of `PACKED_KEYS`, and the numbers of their pages."""
     keys, numbers = (b"".join(packed[name].to_pylist()) for name in ("keys", "numbers"))
     return np.frombuffer(keys, np.uint64), np.frombuffer(numbers, np.int64)
@@ -147,7 +143,7 @@ def _pair_groups(packed: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _sharing(*pairs_sharing_keys(numbers, keys))
 
 
-def _sharing(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+def _sharing(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBatch:
     return pa.record_batch([left, right, shared], schema=SHARING)
 
 
@@ -185,12 +181,12 @@ def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _ranged_members(key[edge], number[edge], ~silent[edge], large[edge])
 
 
-def _ranged_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+def _ranged_pairs(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBatch:
     none = [pa.nulls(left.size, field.type) for field in list(RANGED)[3:]]
     return pa.record_batch([left, right, shared, *none], schema=RANGED)
 
 
-def _ranged_members(key: Rows, number: Rows, speaks: Mask, hot: Mask) -> pa.RecordBatch:
+def _ranged_members(key: Numbers, number: Numbers, speaks: Mask, hot: Mask) -> pa.RecordBatch:
     none = [pa.nulls(key.size, pa.int64())] * 3
     return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=RANGED)
 
@@ -208,7 +204,7 @@ def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
 
-def _next_few(group: Rows, number: Rows, speaks: Mask) -> tuple[Rows, Rows, Rows]:
+def _next_few(group: Numbers, number: Numbers, speaks: Mask) -> tuple[Numbers, Numbers, Numbers]:
     """Each page that speaks with the `REACH` pages after it in its group."""
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for ahead in range(1, REACH + 1):

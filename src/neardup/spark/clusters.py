@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import FeatureRows, Floats, booleans, one_batch
+from neardup.arrays import FeatureRows, Floats, Numbers, booleans, one_batch
 from neardup.methods.base import Joining, Method
 from neardup.model import Relation
 from neardup.pages.urls import canonicalise
@@ -227,7 +227,6 @@ MEMBERS = pa.schema(
         ("similarity", pa.float64()),
     ]
 )
-Rows = NDArray[np.int64]
 Codes = NDArray[np.int8]  # relations by their places in `RELATIONS`
 RELATIONS = [*Relation]
 NAMES = pa.array([str(each) for each in RELATIONS])
@@ -341,7 +340,7 @@ def _decided(
     verdicts = _Verdicts(method, described, left, right, judged)
     joining = np.array([str(each) in relations for each in RELATIONS])
 
-    def closeness(one: Rows, other: Rows) -> Floats:
+    def closeness(one: Numbers, other: Numbers) -> Floats:
         codes, similarities = verdicts.on(one, other)
         return np.where(joining[codes], similarities, APART)
 
@@ -375,7 +374,7 @@ class _Verdicts:
     """Verdicts on pairs of rows: those that are known, and the method's on any others."""
 
     def __init__(
-        self, method: Method, pages: pa.Table, left: Rows, right: Rows, known: pa.Table
+        self, method: Method, pages: pa.Table, left: Numbers, right: Numbers, known: pa.Table
     ) -> None:
         self.codes: Codes = pc.index_in(known["relation"], NAMES).to_numpy().astype(np.int8)
         self.similarities: Floats = known["similarity"].to_numpy()
@@ -394,7 +393,7 @@ class _Verdicts:
         features = features_of(self._method, one_batch(packed)["features"])
         return FeatureRows(features.schema, [features], [there])
 
-    def on(self, one: Rows, other: Rows) -> tuple[Codes, Floats]:
+    def on(self, one: Numbers, other: Numbers) -> tuple[Codes, Floats]:
         """What each `one` is to its `other`: the relation by its code, and the similarity."""
         pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
         place = np.searchsorted(self._pairs, pairs)
