@@ -274,8 +274,8 @@ def _found_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.Reco
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
     chosen = table.select(["features"]).take(pa.array(first))
     features = features_of(method, one_batch(chosen)["features"])
-    found = pa.concat_batches(
+    pairs = pa.concat_batches(
         [searches.search(pa.Table.from_batches([features])), identity_pairs(features)]
     )
-    left, right = (numbers[found[name].to_numpy()] for name in PAIRS.names)
+    left, right = (numbers[pairs[name].to_numpy()] for name in PAIRS.names)
     return pa.record_batch([left, right], schema=PAIRS)

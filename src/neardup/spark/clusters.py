@@ -300,16 +300,12 @@ def _in_tasks(
     """`MEMBERS` of components that fit in a task each, with all that decides about them."""
     # Only where a pair is not verified yet may features be needed.
     is_open = f.col("pairs") < f.col("pages") * (f.col("pages") - 1) / 2
-    found = components.select("number", f.col("label").alias("component"), is_open.alias("open"))
-    about = pages.select(*PAGE).join(found.drop("open"), "number")
-    described = judge.features.select("number", "features", "same_host_group").join(found, "number")
-    described = described.select(
-        "component",
-        "number",
-        "same_host_group",
-        f.when(f.col("open"), f.col("features")).alias("features"),
-    )
-    of_left = renamed(found, left="number", component="component")
+    placed = components.select("number", f.col("label").alias("component"), is_open.alias("open"))
+    about = pages.select(*PAGE).join(placed.drop("open"), "number")
+    features = f.when(f.col("open"), f.col("features")).alias("features")
+    described = judge.features.join(placed, "number")
+    described = described.select("component", "number", "same_host_group", features)
+    of_left = renamed(placed, left="number", component="component")
     judged = verdicts.select(*BRIEF).join(of_left, "left")
     rows = described.unionByName(about, allowMissingColumns=True)
     rows = rows.unionByName(judged, allowMissingColumns=True)

@@ -122,7 +122,7 @@ WithCounts = Callable[[SurveyStep, pa.Schema], DataFrame]  # takes a step that n
 def describe(
     method: Method,
     records: DataFrame,
-    found: Identified,
+    identified: Identified,
     work: Work,
     earlier: Earlier | None = None,
     *,
@@ -130,22 +130,23 @@ def describe(
 ) -> DataFrame:
     """number, features, decidable and same_host_group of every page, in the work directory."""
     pages = records.where("reason is null")
-    if found.dropped is not None:
-        pages = pages.join(found.dropped, "place", "left_anti")
+    if identified.dropped is not None:
+        pages = pages.join(identified.dropped, "place", "left_anti")
     pages = pages.select("place", "page")
     counts = earlier.counts(method) if earlier else {}
     if broadcast_counts is None:
         broadcast_counts = min(work.heap * COUNTS_A_GIGABYTE // GIGABYTE, MOST_COUNTS)
-    described = _described(method, pages, Surveyor(found.count, work, counts, broadcast_counts))
+    surveyor = Surveyor(identified.count, work, counts, broadcast_counts)
+    described = _described(method, pages, surveyor)
     with work.stages("features") as stage:
-        numbers = found.pages.where("place is not null").select("place", "number")
-        if found.count <= min(work.heap // HEAP_A_NUMBER, MOST_NUMBERS):
+        numbers = identified.pages.where("place is not null").select("place", "number")
+        if identified.count <= min(work.heap // HEAP_A_NUMBER, MOST_NUMBERS):
             numbers = f.broadcast(numbers)  # or else the features are shuffled
         numbered = described.join(numbers, "place").drop("place")
         if earlier is not None:
-            numbered = numbered.unionByName(earlier.features(found.pages))
+            numbered = numbered.unionByName(earlier.features(identified.pages))
         kept = work.keep(numbered, "result/remembered/features")
-        stage.advance(found.count)
+        stage.advance(identified.count)
     return kept
 
 

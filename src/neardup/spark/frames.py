@@ -84,9 +84,9 @@ def find_duplicates(
         if records.isEmpty():
             return _undecided(rows)
         decided = decide(records, rules, kept)
-        if decided.found.dropped is not None:
+        if decided.identified.dropped is not None:
             raise UsageError("several rows have one id; leave `id` out")
-        about = cluster_rows(decided.found.pages, decided.features, decided.members)
+        about = cluster_rows(decided.identified.pages, decided.features, decided.members)
         answer = about.withColumnRenamed("id", ROW).withColumnRenamed("kept", "keep")
         answer = kept.keep(answer.select(ROW, *ANSWER), "answer")
     return _with_answer(rows, answer)

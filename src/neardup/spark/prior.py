@@ -54,9 +54,9 @@ class Earlier:
     is_local: bool  # it is a result of the local engine
 
     @classmethod
-    def of(cls, folder: str | None, method: Method, work: Work) -> Earlier | None:
-        """The earlier run in a folder that `check_earlier` has accepted, if there is one."""
-        if folder is None:
+    def of(cls, folder: str, method: Method, work: Work) -> Earlier | None:
+        """The earlier run in a folder that `check_earlier` has accepted; None without a folder."""
+        if not folder:
             return None
         assert work.storage is not None
         return cls(folder, method, work, not work.storage.exists(f"{folder}/remembered/features"))

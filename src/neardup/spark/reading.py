@@ -71,7 +71,7 @@ def is_hadoop(path: str) -> bool:
 
 
 def bytes_here(inputs: Sequence[str]) -> int:
-    """Bytes of the input files on this machine; what is wrong with them is told by reading them."""
+    """Bytes of the input files on this machine; reading them will say what is wrong with them."""
     here = [each for each in inputs if "://" not in each and each != "-" and not is_hadoop(each)]
     with suppress(NeardupError, OSError):
         return sum(os.stat(each.path).st_size for each in find_files(here))  # noqa: PTH116
@@ -113,16 +113,17 @@ def _with_cut_archives(
                     cut[part.path] = cut_archive(part.file, ARCHIVE_BYTES)
     ranges = [part for parts in cut.values() if len(parts) > 1 for part in parts]
     counts = _record_counts(ranges, limits, work) if ranges else {}
-    found: list[list[Range]] = []
+    cut_tasks: list[list[Range]] = []
     for task in tasks:
         parts = cut.get(task[0].path, [])
         numbers = [counts.get((part.path, part.start)) for part in parts]
         if None in numbers or len(parts) <= 1:
-            found.append([*task])
+            cut_tasks.append([*task])
             continue
         firsts = accumulate((number or 0 for number in numbers), initial=0)
-        found += [[replace(part, first=first)] for part, first in zip(parts, firsts, strict=False)]
-    return found
+        numbered = zip(parts, firsts, strict=False)
+        cut_tasks += [[replace(part, first=first)] for part, first in numbered]
+    return cut_tasks
 
 
 def _record_counts(

@@ -55,9 +55,8 @@ def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordB
 
     def parsed(block: Block) -> list[pa.RecordBatch]:
         raw = block()
-        pages = page_records(raw.pages) if raw.pages.num_rows else None
-        found = [] if pages is None else [*bounded(pages)]
-        return [*found, _skip_records(raw.skips)] if raw.skips else found
+        pages = [*bounded(page_records(raw.pages))] if raw.pages.num_rows else []
+        return [*pages, _skip_records(raw.skips)] if raw.skips else pages
 
     for batches in ordered_map(parsed, blocks, threads):
         yield from batches
@@ -131,11 +130,11 @@ def with_repeated_pages(
     paths = work.spark.createDataFrame([(path,) for path in archives], "path string")
     tasks = min(len(archives), MOST_TASKS)
     keys = paths.repartition(tasks).mapInArrow(_keys(limits), spark_schema(KEYS))
-    found = work.keep(_found(open_ones, work.keep(keys, "revisit-keys")), "revisits")
+    revisits = work.keep(_resolved(open_ones, work.keep(keys, "revisit-keys")), "revisits")
     waiting = f.collect_list(f.struct("source", "record", "url", "date", "keys")).alias("waiting")
-    by_archive = found.groupBy(f.col("owner.source").alias("path")).agg(waiting)
+    by_archive = revisits.groupBy(f.col("owner.source").alias("path")).agg(waiting)
     repeated = by_archive.mapInArrow(_repeated(limits), spark_schema(RECORDS))
-    still_open = open_ones.join(found, ["source", "record"], "left_anti")
+    still_open = open_ones.join(revisits, ["source", "record"], "left_anti")
     others = parsed.where(~unresolved).unionByName(still_open)
     return others.unionByName(work.keep(repeated, "repeated"))
 
@@ -168,7 +167,7 @@ def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
                 yield {"key": key, **about}
 
 
-def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
+def _resolved(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
     """The revisits whose page is in the inputs, with the first record of that page."""
     place = f.struct("source", "record")
     first = keys.where("not wanted").groupBy("key").agg(f.min(place).alias("owner"))

@@ -46,8 +46,8 @@ def sampled_outcome(
     decided: Decided, records: DataFrame, work: Work, most: int = SAMPLE_PAGES
 ) -> Outcome:
     """The decisions about all pages, or about a sample of them."""
-    found, method = decided.found, decided.method
-    pages = _sampled_pages(decided, 1 + (found.count - 1) // most).toArrow().sort_by("number")
+    count, method = decided.identified.count, decided.method
+    pages = _sampled_pages(decided, 1 + (count - 1) // most).toArrow().sort_by("number")
     numbers = pages["number"].to_numpy()
     labels, kept = (np.searchsorted(numbers, pages[name].to_numpy()) for name in ("label", "kept"))
     dropped = pa.array(kept != np.arange(kept.size))
@@ -86,14 +86,14 @@ def sampled_outcome(
     without_texts = outcome([], SurveyResults())
     shown = _shown_pages(without_texts)
     parts, texts = _texts(pages, shown, records, work)
-    return outcome(parts, _surveyed(method, texts, found.count, work))
+    return outcome(parts, _surveyed(method, texts, count, work))
 
 
 def _sampled_pages(decided: Decided, step: int) -> DataFrame:
     """The pages of every `step`th cluster."""
     kept_first = Window.partitionBy("label").orderBy(f.col("number") != f.col("kept"), "number")
     members = decided.members.withColumn("nth", f.row_number().over(kept_first))
-    pages = decided.found.pages.join(members, "number", "left")
+    pages = decided.identified.pages.join(members, "number", "left")
     pages = pages.withColumn("label", f.coalesce("label", "number"))
     pages = pages.withColumn("kept", f.coalesce("kept", "number"))
     chosen = f.pmod(f.xxhash64("label"), f.lit(step)) == 0
@@ -130,10 +130,10 @@ def _texts(
     wanted = pa.table({"place": pages["place"], "row": np.arange(is_shown.size), "shown": is_shown})
     chosen = work.spark.createDataFrame(wanted.filter(pc.is_valid(wanted["place"])))
     here = records.join(f.broadcast(chosen), "place").select("row", "shown", "page")
-    found = map_batches(here, _with_words, SAMPLED).toArrow()
+    sampled = map_batches(here, _with_words, SAMPLED).toArrow()
     whole, rest = (
-        one_batch(found.filter(filled))
-        for filled in (found["page"].is_valid(), found["page"].is_null())
+        one_batch(sampled.filter(filled))
+        for filled in (sampled["page"].is_valid(), sampled["page"].is_null())
     )
     texts = unpacked_rows(whole["page"], PARSED)
     words = rest.select(WORDS.names).cast(WORDS)
@@ -163,8 +163,8 @@ def _surveyed(method: Method, texts: pa.RecordBatch, pages: int, work: Work) -> 
             return packed_counts(known.filter(pa.array(np.isin(known["key"], wanted))), 12)
 
         several = counts.where("octet_length(counts) > 0")
-        found = map_batches(several, looked_up, PACKED).toArrow()
-        return Survey.from_counts(pages, [add_counts([unpacked_counts(found)])])
+        several = map_batches(several, looked_up, PACKED).toArrow()
+        return Survey.from_counts(pages, [add_counts([unpacked_counts(several)])])
 
     sites = corpus = None
     if method.site_counts is not None:
