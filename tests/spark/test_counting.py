@@ -13,7 +13,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.schemas import COUNTS
 from neardup.spark.features import MOST_COUNTS, Counting, Surveyor
 from neardup.spark.records import CHUNK
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.sites import Keys, Survey
 from spark_runs import GROUP, spark, work
 

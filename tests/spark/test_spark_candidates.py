@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from neardup.rules import candidates as rule
 from neardup.spark import candidates
 from neardup.spark.columns import spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from spark_runs import GROUP, Rows, spark, work
 
 __all__ = ["spark", "work"]

@@ -33,7 +33,7 @@ from neardup.spark import drop_duplicates, find_duplicates, pipeline, reading, s
 from neardup.spark.columns import ROW_COUNTS, bounded, packed_counts, whole_groups
 from neardup.spark.pipeline import dedup
 from neardup.spark.sample import sampled_outcome
-from neardup.spark.session import Work
+from neardup.spark.work import BOUNDED_FILES, Work
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark, work
 
@@ -210,7 +210,7 @@ def test_pages_of_any_size_in_small_batches(
     pages = str(write_jsonl(tmp_path / "pages.jsonl", records))
     here = answer(api.dedup(pages, tmp_path / "local"))
     monkeypatch.setitem(session.DURING_A_RUN, "spark.sql.execution.arrow.maxBytesPerBatch", "20000")
-    monkeypatch.setitem(session.BOUNDED_FILES, "parquet.block.size", "20000")
+    monkeypatch.setitem(BOUNDED_FILES, "parquet.block.size", "20000")
     assert answer(dedup(pages, tmp_path / "spark", broadcast_counts=0)) == here
 
 

@@ -38,7 +38,7 @@ from neardup.spark.columns import (
     spark_schema,
     unsigned_order,
 )
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 RANGE = 1 << 20  # page numbers in a range, and pages of which no bucket is too large
 KEYS_AT_ONCE = 1_000_000  # keys that a task collects before it packs them

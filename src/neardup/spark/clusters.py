@@ -32,7 +32,7 @@ from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS, JudgedPairs
 from neardup.spark.columns import features_of, map_batches, map_groups, renamed, unsigned_order
 from neardup.spark.components import component_labels
 from neardup.spark.judging import BRIEF, PairJudge
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 NAMED = pa.schema([("number", pa.int64()), ("target", pa.string())])
 LAST = float("inf")

@@ -19,7 +19,7 @@ from pyspark.sql import functions as f
 from neardup.arrays import Numbers
 from neardup.kernels.grouping import connected_components
 from neardup.spark.columns import bounded, heaps, renamed, spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 IN_ONE_TASK = 4_000_000  # pairs, of 16 bytes
 EDGES = pa.schema([("left", pa.int64()), ("right", pa.int64())])

@@ -43,7 +43,8 @@ from neardup.spark.columns import (
 from neardup.spark.identity import Identified
 from neardup.spark.prior import Earlier
 from neardup.spark.records import CHUNK_BITS, PARSED
-from neardup.spark.session import GIGABYTE, Work
+from neardup.spark.session import GIGABYTE
+from neardup.spark.work import Work
 from neardup.text.sites import NO_COUNTS, NO_KEYS, Survey, add_counts
 
 COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them

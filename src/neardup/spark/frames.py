@@ -25,8 +25,9 @@ from neardup.schemas import RAW
 from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.pipeline import Rules, decide
 from neardup.spark.records import RECORDS, page_records, placed
-from neardup.spark.session import Work, is_connect, running
+from neardup.spark.session import is_connect, running
 from neardup.spark.tables import cluster_rows
+from neardup.spark.work import Work
 
 ROW = "neardup_row"
 ANSWER = ["cluster", "keep", "duplicate_of", "relation", "similarity"]

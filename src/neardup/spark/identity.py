@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 from neardup.local.corpus import CARRIED
 from neardup.model import SkipReason
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 PAGE = ["id", *CARRIED]
 SKIP = ["source", "record", "id", "reason", "detail"]

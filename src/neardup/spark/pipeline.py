@@ -36,15 +36,9 @@ from neardup.spark.prior import Earlier, check_earlier, with_known
 from neardup.spark.reading import bytes_here, is_hadoop, parse_inputs
 from neardup.spark.reading import write_kept as write_kept_pages
 from neardup.spark.sample import sampled_outcome
-from neardup.spark.session import (
-    Storage,
-    Work,
-    check_destination,
-    put_in_place,
-    spark_session,
-    work_folder,
-)
+from neardup.spark.session import spark_session
 from neardup.spark.tables import kept_places, summarise, write_tables
+from neardup.spark.work import Storage, Work, check_destination, put_in_place, work_folder
 
 MOST_PAGES = 1 << 31  # `rules.candidates` puts the numbers of two pages into one of 64 bits
 

@@ -38,7 +38,8 @@ from neardup.spark.columns import (
 )
 from neardup.spark.identity import part_sizes, with_numbers
 from neardup.spark.judging import JUDGED
-from neardup.spark.session import Storage, Work, damaged
+from neardup.spark.session import damaged
+from neardup.spark.work import Storage, Work
 
 PAGES = pa.schema([("number", pa.int64()), *(SPILLED.field(name) for name in ("id", *CARRIED))])
 ROWS_AT_ONCE = 4096

@@ -35,7 +35,7 @@ from neardup.pages.readers import Range, Reading, count_records, cut_archive, re
 from neardup.pages.writers import writer_for
 from neardup.spark.columns import spark_schema, total_bytes
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.charset import to_utf8
 
 # Schemes that Spark reads and fsspec does not, or only with more set-up than a package.

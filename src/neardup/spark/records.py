@@ -28,7 +28,7 @@ from neardup.pages.streams import chunks
 from neardup.pages.warc import Revisit, WarcReader, own_keys, wanted_keys
 from neardup.schemas import DESCRIPTION, PAGES
 from neardup.spark.columns import bounded, spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.parse import parse
 
 PLACE_BITS = 33  # of a place, for the row within a task, as Spark numbers rows

@@ -30,7 +30,7 @@ from neardup.schemas import RELATED, VERDICTS
 from neardup.spark.columns import PACKED, map_batches, packed_counts
 from neardup.spark.judging import JUDGED
 from neardup.spark.records import PARSED
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.sites import Survey, add_counts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from neardup.methods.base import Method
 from neardup.model import Relation, SkipReason
 from neardup.pages.urls import host
 from neardup.spark.columns import features_of, map_batches, renamed
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 if TYPE_CHECKING:
     from neardup.spark.pipeline import Decided
