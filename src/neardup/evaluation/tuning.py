@@ -210,10 +210,15 @@ def tune(
 
 def _run(labelled: LabelledSet, method: str, setting: Setting, workers: int | None) -> Counts:
     with tempfile.TemporaryDirectory(prefix="neardup-tune-") as folder:
-        out = Path(folder) / "result"
-        clusters = clusters_of(
-            dedup(str(labelled.pages), out, method=method, options=setting, workers=workers)
+        result = dedup(
+            str(labelled.pages),
+            Path(folder) / "result",
+            method=method,
+            options=setting,
+            workers=workers,
+            report=False,
         )
+        clusters = clusters_of(result)
     check_labels(labelled, clusters)
     return count(labelled.truth, clusters)
 
