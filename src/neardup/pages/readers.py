@@ -364,15 +364,16 @@ class Reading:
             yield Skip(source, SkipReason.NOT_HTML, detail, file.name), "", Chunks(iter(()))
             return
         with file.open() as stream:
-            content = _Peeked(chunks(stream, resumes))
-            form = file.format or format_of_content(content.start)
+            content = chunks(stream, resumes)
+            first = content.peek()
+            form = file.format or format_of_content(first.data if first else b"")
             problem = None
-            if content.is_empty:
+            if first is None:
                 problem = Skip(source, SkipReason.EMPTY, "the file is empty", file.name)
             elif not form:
                 detail = f"neither name nor content tells the format; known are {known_endings()}"
                 problem = Skip(source, SkipReason.UNREADABLE, detail, file.name)
-            yield problem, form, content.chunks
+            yield problem, form, content
 
     def _reader(self, name: str) -> Reader:
         with self._lock:
@@ -415,16 +416,6 @@ def _is_one_page(file: File) -> bool:
         return False
     form = FORMATS.get(file.format)
     return form is None or form.is_one_page  # None: ignored
-
-
-class _Peeked:
-    """Chunks whose first bytes have been looked at."""
-
-    def __init__(self, source: Chunks) -> None:
-        first = next(source, None)
-        self.is_empty = first is None
-        self.start = first.data if first else b""
-        self.chunks = Chunks(chain([first] if first else [], source), source.size)
 
 
 def guarded(file: File, pages: Iterator[RawPage | Skip]) -> Iterator[RawPage | Skip]:

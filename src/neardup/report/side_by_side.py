@@ -365,11 +365,10 @@ class _Side:
 
 def _marked(rows: Sequence[Row]) -> Iterator[MarkedRow]:
     for row in join_shared(rows):
-        parts = {run.part for run in row}
-        if len(row) == 1 and parts == {Part.SHARED} and row[0].left == row[0].right:
+        if _is_identical(row):
             yield from _shared_rows(row[0].left)
         else:
-            agrees = parts <= {Part.SHARED, Part.WRITTEN}
+            agrees = all(run.part in _ON_BOTH for run in row)
             yield MarkedRow(Kind.AGREES if agrees else Kind.DIFFERS, row)
 
 
