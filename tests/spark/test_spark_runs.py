@@ -26,7 +26,7 @@ from neardup.evaluation.synth import synth
 from neardup.local import result
 from neardup.local.exchange import unpacked_counts
 from neardup.model import RawPage, Source
-from neardup.pages.readers import Range
+from neardup.pages.ranges import Range
 from neardup.pages.writers import writer_for
 from neardup.schemas import COUNTS, FORMAT
 from neardup.spark import drop_duplicates, find_duplicates, pipeline, reading, session

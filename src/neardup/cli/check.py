@@ -53,7 +53,8 @@ def check(
     store once its answer is printed. Pages on standard input are answered as they arrive.
     """
     prepare_run(method or "own-text")
-    from neardup.cli.answers import Skips, answers_to, kept_pages, records_of, show_answers  # noqa: PLC0415
+    from neardup.cli.answers import Skips, answers_to, records_of, show_answers  # noqa: PLC0415
+    from neardup.cli.kept_pages import kept_pages  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()

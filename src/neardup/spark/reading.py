@@ -30,8 +30,9 @@ from neardup.pages import Limits
 from neardup.pages.fields import TableRow
 from neardup.pages.formats import FORMATS, format_of_name
 from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
+from neardup.pages.ranges import Range, count_records, cut_archive, read_range, split_file
 from neardup.pages.raw import Block, gathered
-from neardup.pages.readers import Range, Reading, count_records, cut_archive, read_range, split_file
+from neardup.pages.readers import Reading
 from neardup.pages.writers import writer_for
 from neardup.spark.columns import spark_schema, total_bytes
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
@@ -85,10 +86,10 @@ def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[lis
     small: list[Range] = []
     for file in files:
         if file.format == IGNORED or file.format in one_page:
-            small.append(Range(file.path, file.name, file.format or ""))
+            small.append(Range.of(file))
             continue
         cut = split_file(file, range_bytes) if len(files) <= CUT_HERE else None
-        tasks += [[each] for each in cut or [Range(file.path, file.name, file.format or "")]]
+        tasks += [[each] for each in cut or [Range.of(file)]]
     tasks += [
         small[start : start + FILES_OF_A_TASK] for start in range(0, len(small), FILES_OF_A_TASK)
     ]
@@ -226,7 +227,7 @@ def write_kept(
     Tasks read the inputs again, a file each, and pick the kept pages; the driver writes them.
     """
     rows = [
-        (number, each.source, json.dumps(asdict(Range(each.path, each.name, each.format or ""))))
+        (number, each.source, json.dumps(asdict(Range.of(each))))
         for number, each in enumerate(find_files(inputs))
     ]
     files = work.spark.createDataFrame(rows, "file long, source string, range string")
