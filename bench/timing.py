@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
 
 
 class Cost(NamedTuple):
@@ -33,6 +36,14 @@ def best_seconds(
             job()
             best[name] = min(best[name], clock() - started)
     return best
+
+
+def in_process(module: str, *arguments: object) -> dict[str, Any]:
+    """The figures that `python -m bench.MODULE ...` prints."""
+    command = [sys.executable, "-m", f"bench.{module}", *map(str, arguments)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 def dedup_command(pages: Path, out: Path, *options: str) -> list[str]:
