@@ -65,7 +65,7 @@ class Skips:
 
 
 def records_of(
-    inputs: Sequence[str], limits: Limits, skips: Skips, *, keep_original: bool = False
+    inputs: Sequence[str], limits: Limits, skips: Skips, *, keep_original: bool
 ) -> Iterator[RawPage | Skip]:
     """The pages of all inputs. Those on standard input come last, each as soon as it arrives.
 

@@ -26,8 +26,8 @@ def show_needs(
     limits: Limits,
     settings: Mapping[str, Any],
     options: Mapping[str, object],
-    out: str | None = None,
-    against: str | None = None,
+    out: str | None,
+    against: str | None,
 ) -> None:
     """Print the estimated time and memory of a run on standard error.
 

@@ -79,7 +79,7 @@ def bytes_here(inputs: Sequence[str]) -> int:
     return 0
 
 
-def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[list[Range]]:
+def ranges_of(files: Sequence[File]) -> list[list[Range]]:
     """The files and ranges of files that each task reads, in the order of reading."""
     one_page = {name for name, each in FORMATS.items() if each.is_one_page}
     tasks: list[list[Range]] = []
@@ -88,7 +88,7 @@ def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[lis
         if file.format == IGNORED or file.format in one_page:
             small.append(Range.of(file))
             continue
-        cut = split_file(file, range_bytes) if len(files) <= CUT_HERE else None
+        cut = split_file(file, RANGE_BYTES) if len(files) <= CUT_HERE else None
         tasks += [[each] for each in cut or [Range.of(file)]]
     tasks += [
         small[start : start + FILES_OF_A_TASK] for start in range(0, len(small), FILES_OF_A_TASK)

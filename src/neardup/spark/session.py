@@ -73,10 +73,10 @@ class SparkError(NeardupError):
 def spark_session(
     master: str | None,
     partitions: int | None,
-    memory: int | None = None,
-    against: str = "",
+    memory: int | None,
+    against: str,
     *,
-    input_bytes: int = 0,
+    input_bytes: int,
 ) -> Iterator[SparkSession]:
     """The active session, or a new one that is stopped afterwards, set for a run.
 

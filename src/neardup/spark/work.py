@@ -149,10 +149,10 @@ def work_folder(
     spark: SparkSession,
     out: str,
     stages: Stages,
-    run: str = "",
+    run: str,
     *,
-    resume: bool = False,
-    against: str = "",
+    resume: bool,
+    against: str,
 ) -> Iterator[Work]:
     """The work directory of a run that writes `out`, next to it; removed when the run ends.
 
