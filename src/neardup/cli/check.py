@@ -14,7 +14,10 @@ from neardup.cli.options import (
     Inputs,
     PageOptions,
     Preset,
+    SearchText,
+    StoreKeep,
     View,
+    Window,
     limits_of,
     option,
 )
@@ -40,9 +43,9 @@ def check(
     view: View = None,
     set_: Assignments = None,
     no_text: Annotated[bool, option("check.no_text")] = False,
-    search_text: Annotated[bool, option("check.search_text")] = False,
-    keep: Annotated[str | None, option("check.keep")] = None,
-    window: Annotated[str | None, option("check.window")] = None,
+    search_text: SearchText = False,
+    keep: StoreKeep = None,
+    window: Window = None,
     workers: Annotated[int | None, option("check.workers")] = None,
     **pages: Unpack[PageOptions],
 ) -> None:

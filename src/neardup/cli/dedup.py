@@ -16,6 +16,7 @@ from neardup.cli.options import (
     Inputs,
     PageOptions,
     Preset,
+    ReportLanguage,
     Threshold,
     View,
     argument,
@@ -209,7 +210,7 @@ def recluster(
     keep: Annotated[str | None, option("recluster.keep")] = None,
     contained: Annotated[bool | None, option("recluster.contained")] = None,
     format_: Annotated[str, option("recluster.format")] = "jsonl",
-    language: Annotated[str, option("recluster.language")] = "en",
+    language: ReportLanguage = "en",
     force: Force = False,
 ) -> None:
     """Cluster the judged pairs of an earlier result again, without reading its pages.
@@ -237,7 +238,7 @@ def recluster(
 
 def demo(
     out: Annotated[Path, option("demo.out")] = Path("demo-output"),
-    language: Annotated[str, option("demo.language")] = "en",
+    language: ReportLanguage = "en",
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
     prepare_run("own-text")

@@ -150,6 +150,10 @@ DuplicateFrom = Annotated[float | None, option("shared.duplicate_from")]
 AsJson = Annotated[bool, option("shared.as_json")]
 Threshold = Annotated[float | None, option("shared.threshold")]
 Force = Annotated[bool, option("shared.force")]
+ReportLanguage = Annotated[str, option("shared.language")]
+StoreKeep = Annotated[str | None, option("shared.store_keep")]
+Window = Annotated[str | None, option("shared.window")]
+SearchText = Annotated[bool, option("shared.search_text")]
 
 COLUMNS = ("text", "html", "id", "url", "title", "time")
 
