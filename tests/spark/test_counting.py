@@ -47,7 +47,7 @@ def test_every_page_is_given_the_counts_over_all(
     rows = [(place, str(value)) for place, value in enumerate(values)]
     pages = spark.createDataFrame(rows, "place long, page string").repartition(8)
     surveyor = Surveyor(len(rows), work, {}, broadcast_counts)
-    counted = surveyor.count(Counting("counts", count, lookups), pages)(with_count, schema)
+    counted = surveyor.map(Counting("counts", count, lookups), pages, with_count, schema)
     expected = Counter(values.tolist())
     assert {row.place: row["count"] for row in counted.collect()} == {
         place: expected[value] for place, value in enumerate(values.tolist())
