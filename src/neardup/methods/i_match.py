@@ -19,14 +19,13 @@ the lexicon, and the evidence says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Hashes, Mask, Numbers, Ragged, fixed_lists
+from neardup.arrays import Floats, Hashes, Mask, Number, Numbers, Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
 from neardup.methods.base import SharedKeys, key_batch
@@ -34,7 +33,6 @@ from neardup.methods.token_method import Comparison, TokenMethod, page_tokens
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey
 
-Number = TypeVar("Number", np.uint64, np.int64)
 NO_SIGNATURE = 0  # for pages with too few words
 
 

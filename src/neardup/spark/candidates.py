@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Hashes, Mask, Numbers, one_batch
+from neardup.arrays import Hashes, Mask, Numbers, booleans, one_batch, places_in_runs
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
@@ -168,14 +168,10 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
 def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
-    new = new_groups(table, ["key", "range"])
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, new.size))
-    group = np.cumsum(new) - 1
-    place = np.arange(new.size) - starts[group]
-    left_over = sizes[group] - place  # pages from here to the end of the group
-    large = sizes[group] > HOT
-    silent = large & (left_over > REACH)
+    group = np.cumsum(new_groups(table, ["key", "range"]), dtype=np.int64)
+    place, size = places_in_runs(group), np.bincount(group)[group]
+    large = size > HOT
+    silent = large & (size - place > REACH)  # others follow in the group
     yield _ranged_pairs(*_next_few(group, number, silent))
     edge = ~silent | (place < REACH)
     yield _ranged_members(key[edge], number[edge], ~silent[edge], large[edge])
@@ -194,12 +190,10 @@ def _ranged_members(key: Numbers, number: Numbers, speaks: Mask, hot: Mask) -> p
 def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs that no range has produced."""
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
-    new = new_groups(table, ["key"])
-    starts, group = np.flatnonzero(new), np.cumsum(new) - 1
-    sizes = np.diff(np.append(starts, new.size))
-    known_hot = table["hot"].to_numpy()
-    hot = (np.logical_or.reduceat(known_hot, starts) | (sizes > HOT))[group]
-    speaks = hot & table["speaks"].to_numpy()
+    group = np.cumsum(new_groups(table, ["key"]), dtype=np.int64)
+    known_hot = np.bincount(group, booleans(table["hot"])) > 0
+    hot = (known_hot | (np.bincount(group) > HOT))[group]
+    speaks = hot & booleans(table["speaks"])
     yield _sharing(*_next_few(group, number, speaks))
     yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
