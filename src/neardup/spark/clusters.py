@@ -184,8 +184,9 @@ def _too_large(judge: PairJudge, components: DataFrame, for_one_task: int) -> Da
     some = components.where(f.col("pages") > min(FEW, for_one_task))
     if some.isEmpty():
         return None
-    weights = some.join(judge.feature_bytes, "number")
-    weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
+    weights = some.join(judge.features.select("number", "features"), "number")
+    size = f.sum(f.octet_length("features")).alias("bytes")
+    weights = weights.groupBy("label", "pages").agg(size)
     too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > BYTES_FOR_ONE_TASK
     # A cluster of two pages is all that a component of two can be.
     large = weights.where((too_many | too_large) & (f.col("pages") > 2)).select("label")

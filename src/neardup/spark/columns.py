@@ -129,18 +129,13 @@ def whole_groups(
         if count < rows_at_once and size < bytes_at_once:
             continue
         table = pa.Table.from_batches(held)
-        last = last_group(table, by)
+        last = int(np.flatnonzero(new_groups(table, by))[-1])  # where the last group begins
         if last:
             yield table.slice(0, last).combine_chunks()
             held = table.slice(last).combine_chunks().to_batches()
             count, size = table.num_rows - last, sum(each.nbytes for each in held)
     if count:
         yield pa.Table.from_batches(held).combine_chunks()
-
-
-def last_group(table: pa.Table, by: list[str]) -> int:
-    changes = np.flatnonzero(new_groups(table, by))
-    return int(changes[-1]) if changes.size else 0
 
 
 def new_groups(table: pa.Table, by: list[str]) -> Mask:
