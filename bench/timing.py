@@ -69,7 +69,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str] | None = 
         process.returncode = os.waitstatus_to_exitcode(status)
         if status:
             messages.seek(0)
-            said = messages.read()[-1000:].decode(errors="replace").strip()
-            raise RuntimeError(f"{' '.join(command)} ended with status {status}: {said}")
+            errors = messages.read()[-1000:].decode(errors="replace").strip()
+            raise RuntimeError(f"{' '.join(command)} ended with status {status}: {errors}")
     wall = time.perf_counter() - started
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)

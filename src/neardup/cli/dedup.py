@@ -103,7 +103,7 @@ def dedup(
     if dry_run and not local:
         raise UsageError("--dry-run needs --engine local")
 
-    # Before all that is slow to load: what has to be compiled is said in the first second.
+    # Before the slow imports, so that people read within a second that kernels are compiled.
     if local:
         find_files(inputs)
         prepare_run(settings["method"])

@@ -103,7 +103,7 @@ def shown_progress(
 ) -> Iterator[Progress]:
     """Show progress while the block runs, unless -q was given.
 
-    Ctrl-C becomes an error that says `interrupted`, or what that gives then.
+    Ctrl-C becomes an error that ends with `interrupted`, or with what that returns at the time.
     """
     bar = ProgressBar() if sys.stderr.isatty() and not quiet else None
     say_compiling(say if bar is None else bar.say)

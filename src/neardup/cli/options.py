@@ -22,7 +22,7 @@ VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "T
 _TEXT = re.compile(r".*", re.S)
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DECIMAL = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
-# Texts that every reader of numbers takes for such values.
+# Texts that are values of these types beyond doubt; typer decides about the others.
 PLAIN: Mapping[object, re.Pattern[str]] = {str: _TEXT, int: _WHOLE, float: _DECIMAL}
 # A run of backslashes is tried from its first one only, or it would take quadratic time.
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[[a-z#/@][^[]*?])")

@@ -150,7 +150,7 @@ def show_method(cls: type[Method]) -> None:
         "for": cls.languages,
         "cost": cls.cost,
         "view": f"{cls.default_view}; --view changes it",
-        "threshold": "none: it goes by its options"
+        "threshold": "none; its options decide"
         if threshold is None
         else f"{threshold.default:g}; --threshold changes it",
         "preset": "paper: " + ", ".join(f"{k}={v}" for k, v in cls.paper_preset.items())

@@ -149,12 +149,12 @@ class _Compiling:
                 """Closes its pipes and waits for its end."""
 
     def wait(self) -> None:
-        said = self._started
+        printed = self._started
         while any(thread.is_alive() for thread in self._threads):
             time.sleep(0.1)
-            if time.monotonic() - said >= LINE_EVERY:
-                said = time.monotonic()
-                say(f"compiled {len(self.kernels)} kernels, {said - self._started:.0f} s")
+            if time.monotonic() - printed >= LINE_EVERY:
+                printed = time.monotonic()
+                say(f"compiled {len(self.kernels)} kernels, {printed - self._started:.0f} s")
 
     def _lead(self, process: subprocess.Popen[str]) -> None:
         """Give a process one part after another. One that fails is left to the command itself,

@@ -272,7 +272,7 @@ class Marked:
     longest: int = LONGEST_TEXT
 
     def bar(self, side: int) -> list[tuple[str, int]]:
-        """One text from start to end: shared, own or left-out, and so many characters."""
+        """One text from start to end: each part (shared, own or left-out) and its characters."""
         parts = []
         for row in self.rows:
             runs = row.sides[side]

@@ -112,7 +112,7 @@ def _without_closer_outside(stays: DataFrame, ends: DataFrame) -> DataFrame:
 
 FOR_ONE_TASK = 20_000  # pages of a component
 BYTES_FOR_ONE_TASK = 256_000_000  # of their features
-FEW = 2_000  # pages of a component whose features fit in a task anyhow
+FEW = 2_000  # pages of a component whose features fit in a task in any case
 ROWS_AT_ONCE = 20_000
 PAGE = ["number", "length", "time", "observed", "url", "canonical_url"]
 MEMBERS = pa.schema(

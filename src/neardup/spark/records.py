@@ -51,7 +51,7 @@ RECORDS = pa.schema(
 
 
 def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordBatch]:
-    """`RECORDS`, in batches, with places not set yet; parsed by so many threads."""
+    """`RECORDS`, in batches, with places not set yet; parsed by this many threads."""
 
     def parsed(block: Block) -> list[pa.RecordBatch]:
         raw = block()

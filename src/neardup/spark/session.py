@@ -168,7 +168,7 @@ def machine_memory() -> int:
 
 
 def _users_settings() -> str:
-    """What the user has set for Spark beforehand."""
+    """The settings that the user made for Spark before the run."""
     settings = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     folder = os.environ.get("SPARK_CONF_DIR") or f"{os.environ.get('SPARK_HOME', '')}/conf"
     with suppress(OSError):

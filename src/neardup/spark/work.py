@@ -32,7 +32,7 @@ BOUNDED_FILES = {
     "parquet.page.size": str(PAGE_BYTES),
     "parquet.page.size.row.check.min": "1",
 }
-# What steps leave for each other is read whole: dictionaries and statistics would be made in vain.
+# What steps leave for each other is read whole: dictionaries and statistics would be of no use.
 PLAIN_FILES = {
     "parquet.enable.dictionary": "false",
     "parquet.column.statistics.enabled": "false",
