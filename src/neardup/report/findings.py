@@ -104,7 +104,7 @@ class Room:
     """How much of a run the report holds at most, so that a browser opens it at once.
 
     Comparing the texts of pairs takes most of the time. So the number of pairs grows with that of
-    pages, and the report takes the same small share of every run; it has room for a few in any case.
+    pages, and the report takes the same small share of every run; a few have room in any case.
     """
 
     pages_of_a_pair: int = 400

@@ -47,8 +47,8 @@ ROWS_OF_KEYS = 1024  # packed rows that a step gets at once, or those of one buc
 KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
 PACKED_KEYS = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("numbers", pa.binary())])
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
-# The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
-RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
+# The output of a range: pairs, or pages for other ranges; `unpaired` are those without their pairs.
+RANGED = pa.schema([*SHARING, *KEYED, ("unpaired", pa.bool_()), ("hot", pa.bool_())])
 
 
 def pairs_by_keys(method: Method, features: DataFrame, count: int, work: Work) -> DataFrame:
@@ -160,7 +160,7 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     ranged = map_groups(keys, ["key", "range"], _within_ranges, RANGED, order=["number"])
     ranged = work.keep(ranged, "ranged")
     within = ranged.where("left is not null").select(*SHARING.names)
-    members = ranged.where("left is null").select("key", "number", "speaks", "hot")
+    members = ranged.where("left is null").select("key", "number", "unpaired", "hot")
     across = map_groups(members, ["key"], _across_ranges, SHARING, order=["number"])
     return within.unionByName(across)
 
@@ -171,10 +171,10 @@ def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     group = np.cumsum(new_groups(table, ["key", "range"]), dtype=np.int64)
     place, size = places_in_runs(group), np.bincount(group)[group]
     large = size > HOT
-    silent = large & (size - place > REACH)  # others follow in the group
-    yield _ranged_pairs(*_next_few(group, number, silent))
-    edge = ~silent | (place < REACH)
-    yield _ranged_members(key[edge], number[edge], ~silent[edge], large[edge])
+    paired = large & (size - place > REACH)  # enough others follow in the group
+    yield _ranged_pairs(*_next_few(group, number, paired))
+    edge = ~paired | (place < REACH)
+    yield _ranged_members(key[edge], number[edge], ~paired[edge], large[edge])
 
 
 def _ranged_pairs(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBatch:
@@ -182,9 +182,9 @@ def _ranged_pairs(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBa
     return pa.record_batch([left, right, shared, *none], schema=RANGED)
 
 
-def _ranged_members(key: Numbers, number: Numbers, speaks: Mask, hot: Mask) -> pa.RecordBatch:
+def _ranged_members(key: Numbers, number: Numbers, unpaired: Mask, hot: Mask) -> pa.RecordBatch:
     none = [pa.nulls(key.size, pa.int64())] * 3
-    return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=RANGED)
+    return pa.record_batch([*none, key, none[0], number, unpaired, hot], schema=RANGED)
 
 
 def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -193,16 +193,16 @@ def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     group = np.cumsum(new_groups(table, ["key"]), dtype=np.int64)
     known_hot = np.bincount(group, booleans(table["hot"])) > 0
     hot = (known_hot | (np.bincount(group) > HOT))[group]
-    speaks = hot & booleans(table["speaks"])
-    yield _sharing(*_next_few(group, number, speaks))
+    unpaired = hot & booleans(table["unpaired"])
+    yield _sharing(*_next_few(group, number, unpaired))
     yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
 
-def _next_few(group: Numbers, number: Numbers, speaks: Mask) -> tuple[Numbers, Numbers, Numbers]:
-    """Each page that speaks with the `REACH` pages after it in its group."""
+def _next_few(group: Numbers, number: Numbers, some: Mask) -> tuple[Numbers, Numbers, Numbers]:
+    """Each of some pages with the `REACH` pages after it in its group."""
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for ahead in range(1, REACH + 1):
-        paired = speaks[:-ahead] & (group[:-ahead] == group[ahead:])
+        paired = some[:-ahead] & (group[:-ahead] == group[ahead:])
         paired &= number[:-ahead] != number[ahead:]
         left.append(number[:-ahead][paired])
         right.append(number[ahead:][paired])
