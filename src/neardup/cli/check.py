@@ -57,7 +57,6 @@ def check(
     """
     prepare_run(method or "own-text")
     from neardup.cli.answers import Skips, answers_to, records_of, show_answers  # noqa: PLC0415
-    from neardup.cli.kept_pages import kept_pages  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()
@@ -85,6 +84,8 @@ def check(
     ):
         kept = None
         if write_kept is not None:
+            from neardup.cli.kept_pages import kept_pages  # noqa: PLC0415
+
             kept = stack.enter_context(
                 kept_pages(
                     write_kept, inputs, index, revisit=revisit, near=revisit_near, force=force
