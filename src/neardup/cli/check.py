@@ -55,7 +55,7 @@ def check(
     content changes nothing; with other content it replaces the earlier version. A page is in the
     store once its answer is printed. Pages on standard input are answered as they arrive.
     """
-    prepare_run(method or "own-text")
+    prepare_run(method)
     from neardup.cli.answers import Skips, answers_to, records_of, show_answers  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 

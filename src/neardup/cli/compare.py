@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neardup.cli.dedup import read_assignments
-from neardup.cli.options import AsJson, Assignments, Preset, Threshold, View, argument, option
+from neardup.cli.options import (
+    DEFAULT_METHOD,
+    AsJson,
+    Assignments,
+    Preset,
+    Threshold,
+    View,
+    argument,
+    option,
+)
 from neardup.cli.warm_up import prepare_run
 from neardup.config import describe_options
 from neardup.errors import UsageError
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
 def compare(
     a: Annotated[str, argument("compare.a")],
     b: Annotated[str, argument("compare.b")],
-    method: Annotated[str, option("compare.method")] = "own-text",
+    method: Annotated[str, option("compare.method")] = DEFAULT_METHOD,
     preset: Preset = None,
     view: View = None,
     threshold: Threshold = None,

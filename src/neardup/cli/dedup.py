@@ -11,6 +11,7 @@ import typer
 from neardup.cli.messages import shown_progress
 from neardup.cli.options import (
     COLUMNS,
+    DEFAULT_METHOD,
     Assignments,
     Force,
     Inputs,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: Mapping[str, object] = {
     "engine": "local",
-    "method": "own-text",
+    "method": DEFAULT_METHOD,
     "preset": "default",
     "view": None,
     "keep": None,
@@ -241,7 +242,7 @@ def demo(
     language: ReportLanguage = "en",
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
-    prepare_run("own-text")
+    prepare_run()
     from neardup.api import dedup  # noqa: PLC0415
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.tables import show_clusters  # noqa: PLC0415

@@ -28,8 +28,9 @@ PLAIN: Mapping[object, re.Pattern[str]] = {str: _TEXT, int: _WHOLE, float: _DECI
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[[a-z#/@][^[]*?])")
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
+DEFAULT_METHOD = "own-text"
 METHODS = [
-    *("own-text", "edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"),
+    *(DEFAULT_METHOD, "edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"),
     *("exact", "simhash", "minhash", "supershingle", "i-match", "spotsigs", "chunk-hash"),
 ]
 

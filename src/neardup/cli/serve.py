@@ -84,7 +84,7 @@ def serve(
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
     _check(settings, workers, method, read_assignments(set_ or []), requested)
-    prepare_run(method or "own-text")
+    prepare_run(method)
     _run(settings, workers, proxies, log_level)
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Annotated
 
 from neardup.cli.messages import COMPILING, LINE_EVERY, say
-from neardup.cli.options import METHODS, option
+from neardup.cli.options import DEFAULT_METHOD, METHODS, option
 from neardup.errors import OutputError, UsageError
 from neardup.kernels.compiled import baseline, cannot_keep, compiling_alone, is_ready, note_ready
 from neardup.local.run import default_workers
@@ -55,14 +55,15 @@ def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> No
     say(f"kernels ready: {compiled} compiled in {time.monotonic() - started:.0f} s")
 
 
-def prepare_run(method: str) -> None:
-    """Compile what a run with a method needs, as `prepare` does.
+def prepare_run(method: str | None = None) -> None:
+    """Compile what a run with a method, or with the default one, needs, as `prepare` does.
 
     Where kernels cannot be kept, the run compiles as it goes.
     """
     _keep_pandas_out()
     try:
-        prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+        named = METHODS if method == "all" else [method or DEFAULT_METHOD]
+        prepare("pages", *(name for name in named if name in METHODS))
     except OutputError as error:
         say(f"{error}; they are compiled again in every run")
         # Said once: there are hundreds of kernels, each of which would say so.

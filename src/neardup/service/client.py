@@ -24,6 +24,7 @@ from urllib.parse import quote
 from neardup.errors import MissingExtraError, NeardupError
 from neardup.index import Answer, Change, Changes, ClusterSummary, Event, Feedback, StoredPage
 from neardup.index.index import MAIN_CHANGES
+from neardup.methods.registry import DEFAULT_METHOD
 from neardup.model import RawPage, Relation, Verdict
 from neardup.pages import batches
 from neardup.pages.fields import format_time
@@ -113,7 +114,7 @@ class Client:
         a: RawPage | str,
         b: RawPage | str,
         *,
-        method: str = "own-text",
+        method: str = DEFAULT_METHOD,
         preset: str = "default",
         options: Mapping[str, object] | None = None,
     ) -> dict[str, Verdict]:
