@@ -27,7 +27,7 @@ from neardup.index.index import MAIN_CHANGES
 from neardup.methods.registry import DEFAULT_METHOD
 from neardup.model import RawPage, Relation, Verdict
 from neardup.pages import batches
-from neardup.pages.fields import format_time
+from neardup.pages.fields import json_value, page_fields
 from neardup.text.charset import to_utf8
 
 try:
@@ -324,22 +324,18 @@ def _refusal(response: httpx.Response) -> ServiceError:
 
 
 def page_line(page: RawPage) -> bytes:
-    return json.dumps(page_fields(page)).encode() + b"\n"
+    return json.dumps(sent_fields(page)).encode() + b"\n"
 
 
-def page_fields(page: RawPage) -> dict[str, str]:
+def sent_fields(page: RawPage) -> dict[str, str]:
     """A page as the service reads it; decoded here, where its charset is known."""
-    body, _ = to_utf8(page.body, page.charset)
-    values = {"id": page.id, "url": page.url, "title": page.title}
-    if page.time is not None:
-        values["time"] = format_time(page.time)
-    content = bytes(body).decode("utf-8", "replace")
-    return {**values, "html" if page.is_html else "text": content}
+    text = to_utf8(page.body, page.charset)[0].decode()
+    return {name: json_value(value) for name, value in page_fields(page, text).items()}
 
 
 def side_fields(side: RawPage | str) -> dict[str, str]:
     """A page to compare, or the id of a stored one."""
-    return {"id": side} if isinstance(side, str) else page_fields(side)
+    return {"id": side} if isinstance(side, str) else sent_fields(side)
 
 
 def answer_from(values: dict[str, Any]) -> Answer:
