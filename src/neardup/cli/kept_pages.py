@@ -43,6 +43,8 @@ def kept_pages(
 
 
 class KeptPages:
+    """Holds pages until their answers come, and writes those that are kept."""
+
     def __init__(self, writer: PageWriter, index: Index, *, revisit: bool, near: bool) -> None:
         self._writer = writer
         self._index = index

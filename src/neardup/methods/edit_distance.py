@@ -31,15 +31,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from neardup.arrays import (
-    FeatureRows,
-    Floats,
-    Mask,
-    booleans,
-    offsets_of,
-    places_in_runs,
-    string_buffers,
-)
+from neardup.arrays import FeatureRows, Floats, Mask, booleans, places_in_runs, string_buffers
 from neardup.config import option
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.set_join import least_common, overlap_join
@@ -313,7 +305,7 @@ def prefix_keys(string: str, beta: float) -> list[int]:
 def ranked_members(strings: Sequence[str]) -> tuple[Numbers, Numbers]:
     """`(members, offsets)` for the overlap join: each occurrence its own number, rarest first."""
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    offsets = offsets_of(lengths)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
     codes = np.frombuffer("".join(strings).encode("utf-32-le"), np.uint32).astype(np.int64)
     owners = np.repeat(np.arange(len(strings)), lengths)
     sorted_by_code = np.sort(owners << 21 | codes)  # code points have 21 bits

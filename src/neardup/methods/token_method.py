@@ -16,21 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import (
-    FeatureRows,
-    Floats,
-    Mask,
-    Numbers,
-    Ragged,
-    booleans,
-    ragged,
-    string_buffers,
-)
+from neardup.arrays import FeatureRows, Floats, Mask, Ragged, booleans, ragged, string_buffers
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.set_join import candidate_pairs, prefixes
 from neardup.kernels.shingles import common_counts, document_hashes
 from neardup.methods.base import (
     Method,
+    Numbers,
     OwnSearch,
     PairVerdict,
     SurveyResults,
