@@ -48,6 +48,14 @@ def renamed(rows: DataFrame, **columns: str) -> DataFrame:
     return rows.select(*(f.col(old).alias(new) for new, old in columns.items()))
 
 
+def looked_up(rows: DataFrame, pages: DataFrame, key: str, value: str, **columns: str) -> DataFrame:
+    """The rows with further columns from pages: `looked_up(pairs, pages, "number", "id", left="a")`
+    adds the id `a` of the page whose number is `left`."""
+    for known, new in columns.items():
+        rows = rows.join(renamed(pages, **{known: key, new: value}), known)
+    return rows
+
+
 def map_batches(
     rows: DataFrame, step: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema
 ) -> DataFrame:

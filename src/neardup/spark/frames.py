@@ -156,16 +156,13 @@ def _with_answer(rows: DataFrame, answer: DataFrame) -> DataFrame:
     """The rows with the decision about each; rows without content are undecided and kept."""
     marks = answer.select(ROW, *(f.col(name).alias(f"neardup_{name}") for name in ANSWER))
     joined = rows.join(marks, ROW, "left")
-    decided = f.col("neardup_cluster").isNotNull()
+    relation = f.when(f.col("neardup_cluster").isNotNull(), f.col("neardup_relation"))
     columns = {
         "neardup_cluster": f.coalesce("neardup_cluster", ROW),
         "neardup_keep": f.coalesce("neardup_keep", f.lit(True)),
-        "neardup_relation": f.when(decided, f.col("neardup_relation")).otherwise(
-            str(Relation.UNDECIDED)
-        ),
+        "neardup_relation": relation.otherwise(str(Relation.UNDECIDED)),
     }
-    for name in ("relation", "keep", "cluster"):  # the cluster last: the others look at it
-        joined = joined.withColumn(f"neardup_{name}", columns[f"neardup_{name}"])
+    joined = joined.withColumns(columns)
     return joined.select(*rows.columns, *(f"neardup_{name}" for name in ANSWER))
 
 

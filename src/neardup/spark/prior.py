@@ -32,6 +32,7 @@ from neardup.spark.columns import (
     PACKED,
     bounded,
     feature_rows,
+    looked_up,
     packed_counts,
     renamed,
     spark_schema,
@@ -117,16 +118,13 @@ class Earlier:
         clusters = self.read("clusters.parquet").select(
             "id", "cluster", f.coalesce("duplicate_of", "id").alias("kept_id")
         )
-        for name, column in (("id", "number"), ("cluster", "label"), ("kept_id", "kept")):
-            clusters = clusters.join(renamed(pages, **{name: "id", column: "number"}), name)
-        return clusters.select("number", "label", "kept")
+        columns = {"id": "number", "cluster": "label", "kept_id": "kept"}
+        return looked_up(clusters, pages, "id", "number", **columns).select(*columns.values())
 
     def verdicts(self, pages: DataFrame) -> DataFrame:
         """`JUDGED`: every pair it has judged, by the numbers of this run."""
         rows = self.read("pairs.parquet").unionByName(self.read("rejected.parquet"))
-        for name, column in (("a", "left"), ("b", "right")):
-            rows = rows.join(renamed(pages, **{name: "id", column: "number"}), name)
-        return rows.select(*JUDGED.names)
+        return looked_up(rows, pages, "id", "number", a="left", b="right").select(*JUDGED.names)
 
 
 def check_earlier(storage: Storage, folder: str, method: Method) -> None:

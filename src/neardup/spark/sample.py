@@ -94,8 +94,7 @@ def _sampled_pages(decided: Decided, step: int) -> DataFrame:
     kept_first = Window.partitionBy("label").orderBy(f.col("number") != f.col("kept"), "number")
     members = decided.members.withColumn("nth", f.row_number().over(kept_first))
     pages = decided.identified.pages.join(members, "number", "left")
-    pages = pages.withColumn("label", f.coalesce("label", "number"))
-    pages = pages.withColumn("kept", f.coalesce("kept", "number"))
+    pages = pages.withColumns({name: f.coalesce(name, "number") for name in ("label", "kept")})
     chosen = f.pmod(f.xxhash64("label"), f.lit(step)) == 0
     few = f.coalesce("nth", f.lit(1)) <= ROOM.members_of_a_cluster
     columns = ["number", "place", "id", *CARRIED, "label", "kept", *RELATED.names]

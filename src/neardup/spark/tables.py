@@ -14,7 +14,7 @@ from neardup.local.outcome import LIBRARIES, REJECTED, SHELL_HOSTS, build_summar
 from neardup.methods.base import Method
 from neardup.model import Relation, SkipReason
 from neardup.pages.urls import host
-from neardup.spark.columns import features_of, map_batches, renamed
+from neardup.spark.columns import features_of, looked_up, map_batches
 from neardup.spark.work import Work
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def write_tables(decided: Decided, work: Work) -> dict[str, Counts]:
     """
     pages = decided.identified.pages
     failed = f.col("relation").isin(*REJECTED)
-    named = _with_ids(decided.verdicts, pages)
+    named = looked_up(decided.verdicts, pages, "number", "id", left="a", right="b")
     clusters = cluster_rows(pages, decided.features, decided.members)
     relations, reasons = _tally("relation", Relation), _tally("reason", SkipReason)
     tables = {
@@ -87,8 +87,7 @@ def _column(field: pa.Field) -> Column:
 def cluster_rows(pages: DataFrame, features: DataFrame, members: DataFrame) -> DataFrame:
     """One row per page: its cluster, and its relation to the kept page; besides the columns of
     `result.CLUSTERS` what is counted. `members` are the pages in clusters of several."""
-    for number, name in (("label", "cluster"), ("kept", "kept_id")):
-        members = members.join(renamed(pages, **{number: "number", name: "id"}), number)
+    members = looked_up(members, pages, "number", "id", label="cluster", kept="kept_id")
     rows = pages.select("number", "id", "url", "size").join(members, "number", "left")
     rows = rows.join(features.select("number", "decidable"), "number")
     rows = rows.withColumn("members", f.coalesce("members", f.lit(1)))
@@ -113,12 +112,6 @@ def kept_places(decided: Decided) -> DataFrame:
     dropped = decided.members.where("number != kept").select("number")
     pages = decided.identified.pages.where("place is not null").join(dropped, "number", "left_anti")
     return pages.select("source", "record", "id")
-
-
-def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
-    for number, name in (("left", "a"), ("right", "b")):
-        verdicts = verdicts.join(renamed(pages, **{number: "number", name: "id"}), number)
-    return verdicts
 
 
 def summarise(
