@@ -293,20 +293,20 @@ class Caller:
         raise _refusal(response)
 
     def _with_retries(self, request: httpx.Request) -> httpx.Response:
-        for tried in range(self._retries + 1):
-            last = tried == self._retries
+        tried = 0
+        while True:
             try:
                 response = self.http.send(request)
+                if response.status_code not in NOT_NOW or tried == self._retries:
+                    return response
+                retry_after = response.headers.get("retry-after", "")
             except httpx.TransportError as error:
-                if last:
+                if tried == self._retries:
                     detail = f"{self.http.base_url} cannot be reached: {error}"
                     raise ServiceError(0, "unreachable", detail) from error
-                time.sleep(_pause(tried, ""))
-                continue
-            if response.status_code not in NOT_NOW or last:
-                return response
-            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
-        raise AssertionError("the last try returns or raises")
+                retry_after = ""
+            time.sleep(_pause(tried, retry_after))
+            tried += 1
 
 
 def _pause(tried: int, retry_after: str) -> float:
