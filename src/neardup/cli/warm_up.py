@@ -16,9 +16,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -109,80 +110,71 @@ def prepare(*parts: str) -> int:
         missing = [part for part in parts if not is_ready(part)]
         if not missing:
             return 0
-        compiling = _Compiling(missing, min(len(missing), default_workers()))
-        with compiling:
-            compiling.wait()
-    if compiling.error is not None:
-        raise cannot_keep(compiling.error)
-    return len(compiling.kernels)
+        return _compile(missing, min(len(missing), default_workers()))
 
 
-class _Compiling:
-    """Processes that compile parts, one after another, until there are no more."""
-
-    def __init__(self, parts: list[str], count: int) -> None:
-        self.kernels: list[str] = []
-        self.error: OSError | None = None  # why kernels could not be kept
-        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        for part in parts:
-            self._waiting.put(part)
-        self._started = time.monotonic()
-        command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
-        self._processes = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def _compile(parts: list[str], count: int) -> int:
+    """Compile parts in this many processes, one part after another; how many kernels there were."""
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for part in parts:
+        waiting.put(part)
+    kernels: list[str] = []
+    started = time.monotonic()
+    with ThreadPoolExecutor(count) as pool, ExitStack() as processes:
+        leading = [
+            pool.submit(_lead, processes.enter_context(_process()), waiting, kernels)
             for _ in range(count)
         ]
-        self._threads = [
-            threading.Thread(target=self._lead, args=(process,), daemon=True)
-            for process in self._processes
-        ]
+        while wait(leading, LINE_EVERY).not_done:
+            say(f"compiled {len(kernels)} kernels, {time.monotonic() - started:.0f} s")
+    for each in leading:
+        if error := each.result():
+            raise cannot_keep(error)
+    return len(kernels)
 
-    def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
 
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()  # those that are still there: after Ctrl-C
-        for thread, process in zip(self._threads, self._processes, strict=True):
-            thread.join()
-            with process:
-                """Closes its pipes and waits for its end."""
+@contextmanager
+def _process() -> Iterator[subprocess.Popen[str]]:
+    """A process that compiles; killed if it is still there at the end, as after Ctrl-C."""
+    command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
-    def wait(self) -> None:
-        printed = self._started
-        while any(thread.is_alive() for thread in self._threads):
-            time.sleep(0.1)
-            if time.monotonic() - printed >= LINE_EVERY:
-                printed = time.monotonic()
-                say(f"compiled {len(self.kernels)} kernels, {printed - self._started:.0f} s")
 
-    def _lead(self, process: subprocess.Popen[str]) -> None:
-        """Give a process one part after another. One that fails is left to the command itself,
-        which compiles as it goes and meets the error."""
-        assert process.stdin is not None
-        assert process.stdout is not None
+def _lead(
+    process: subprocess.Popen[str], waiting: queue.SimpleQueue[str], kernels: list[str]
+) -> OSError | None:
+    """Give a process one part after another; why its kernels could not be kept, if so.
+
+    A part that fails is left to the command itself, which compiles as it goes and meets the error.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
         while True:
-            try:
-                part = self._waiting.get_nowait()
-                process.stdin.write(f"{part}\n")
-                process.stdin.flush()
-            except (queue.Empty, BrokenPipeError):
-                break
+            part = waiting.get_nowait()
+            process.stdin.write(f"{part}\n")
+            process.stdin.flush()
             for line in process.stdout:
                 if line.strip() == DONE:
-                    self._note(part)
                     break
-                self.kernels.append(line.strip())
+                kernels.append(line.strip())
             else:  # it has ended, and would only lose the next part
-                break
-        process.stdin.close()  # so that it ends
-
-    def _note(self, part: str) -> None:
-        try:
-            note_ready(part)
-        except OSError as error:  # a full disk
-            self.error = error
+                return None
+            try:
+                note_ready(part)
+            except OSError as error:  # a full disk
+                return error
+    except (queue.Empty, BrokenPipeError):
+        return None
+    finally:
+        with suppress(BrokenPipeError):
+            process.stdin.close()  # so that it ends
 
 
 # In the processes
