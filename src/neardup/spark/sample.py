@@ -7,7 +7,7 @@ descriptions; texts come of the pairs that the report shows side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -52,41 +52,29 @@ def sampled_outcome(
     labels, kept = (np.searchsorted(numbers, pages[name].to_numpy()) for name in ("label", "kept"))
     dropped = pa.array(kept != np.arange(kept.size))
     to_kept = pages.filter(dropped).select(RELATED.names).cast(RELATED)
-    judged = (
-        _sampled_pairs(decided, numbers, work)
-        .toArrow()
-        .sort_by([("left", "ascending"), ("right", "ascending")])
+    pairs = _sampled_pairs(decided, numbers, work).toArrow()
+    pairs = pairs.sort_by([("left", "ascending"), ("right", "ascending")])
+    left, right = (np.searchsorted(numbers, pairs[name].to_numpy()) for name in ("left", "right"))
+    verdicts = pairs.select(VERDICTS.names).cast(VERDICTS).combine_chunks()
+    batches = verdicts.to_batches(PAIRS_AT_ONCE) or [pa.RecordBatch.from_pylist([], VERDICTS)]
+    schema = pa.schema([SPILLED.field(name) for name in CARRIED])
+    columns = pages["id"].combine_chunks(), pages.select(CARRIED).cast(schema)
+    judged = Judged(
+        Corpus(*columns, []),
+        method,
+        cast(Features, None),  # a report does without
+        CountedSurveys(SurveyResults(), {}),
+        left,
+        right,
+        pairs["relation"].to_numpy(),
+        pairs["similarity"].to_numpy(),
+        MemoryParts.of(batches),
     )
-    left, right = (np.searchsorted(numbers, judged[name].to_numpy()) for name in ("left", "right"))
-    batches = (
-        judged.select(VERDICTS.names).cast(VERDICTS).combine_chunks().to_batches(PAIRS_AT_ONCE)
-    )
-    verdicts = MemoryParts.of(batches or [pa.RecordBatch.from_pylist([], VERDICTS)])
-
-    def outcome(parts: Sequence[TextPart], surveyed: SurveyResults) -> Outcome:
-        schema = pa.schema([SPILLED.field(name) for name in CARRIED])
-        corpus = Corpus(pages["id"].combine_chunks(), pages.select(CARRIED).cast(schema), parts)
-        return Outcome(
-            Judged(
-                corpus,
-                method,
-                cast(Features, None),  # a report does without
-                CountedSurveys(surveyed, {}),
-                left,
-                right,
-                judged["relation"].to_numpy(),
-                judged["similarity"].to_numpy(),
-                verdicts,
-            ),
-            labels,
-            kept,
-            to_kept,
-        )
-
-    without_texts = outcome([], SurveyResults())
-    shown = _shown_pages(without_texts)
-    parts, texts = _texts(pages, shown, records, work)
-    return outcome(parts, _surveyed(method, texts, count, work))
+    outcome = Outcome(judged, labels, kept, to_kept)
+    parts, texts = _texts(pages, _shown_pages(outcome), records, work)
+    surveys = CountedSurveys(_surveyed(method, texts, count, work), {})
+    judged = replace(judged, corpus=Corpus(*columns, parts), surveys=surveys)
+    return Outcome(judged, labels, kept, to_kept)
 
 
 def _sampled_pages(decided: Decided, step: int) -> DataFrame:
