@@ -8,7 +8,7 @@ the first by archive and record is used, as on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -116,8 +116,6 @@ KEYS = pa.schema(
     ]
 )
 
-Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
 
 def with_repeated_pages(
     parsed: DataFrame, archives: Sequence[str], limits: Limits, work: Work
@@ -129,25 +127,26 @@ def with_repeated_pages(
         return parsed
     paths = work.spark.createDataFrame([(path,) for path in archives], "path string")
     tasks = min(len(archives), MOST_TASKS)
-    keys = paths.repartition(tasks).mapInArrow(_keys(limits), spark_schema(KEYS))
+    keys = paths.repartition(tasks).mapInArrow(
+        lambda batches: _keys(batches, limits), spark_schema(KEYS)
+    )
     revisits = work.keep(_resolved(open_ones, work.keep(keys, "revisit-keys")), "revisits")
     waiting = f.collect_list(f.struct("source", "record", "url", "date", "keys")).alias("waiting")
     by_archive = revisits.groupBy(f.col("owner.source").alias("path")).agg(waiting)
-    repeated = by_archive.mapInArrow(_repeated(limits), spark_schema(RECORDS))
+    repeated = by_archive.mapInArrow(
+        lambda batches: placed(as_records(gathered(_repeated(batches, limits))), FIRST_PLACE),
+        spark_schema(RECORDS),
+    )
     still_open = open_ones.join(revisits, ["source", "record"], "left_anti")
     others = parsed.where(~unresolved).unionByName(still_open)
     return others.unionByName(work.keep(repeated, "repeated"))
 
 
-def _keys(limits: Limits) -> Step:
+def _keys(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[pa.RecordBatch]:
     """The keys of all records of archives: their own, or those of what they repeat."""
-
-    def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for path in batch["path"].to_pylist():
-                yield pa.RecordBatch.from_pylist(list(_keys_of_archive(path, limits)), KEYS)
-
-    return keys
+    for batch in batches:
+        for path in batch["path"].to_pylist():
+            yield pa.RecordBatch.from_pylist(list(_keys_of_archive(path, limits)), KEYS)
 
 
 def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
@@ -179,16 +178,8 @@ def _resolved(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
     )
 
 
-def _repeated(limits: Limits) -> Step:
+def _repeated(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[RawPage | Skip]:
     """The pages that revisits repeat, each in place of its revisit."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return placed(as_records(gathered(_pages(batches, limits))), FIRST_PLACE)
-
-    return read
-
-
-def _pages(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[RawPage | Skip]:
     for batch in batches:
         for row in batch.to_pylist():
             reader = WarcReader(limits)
