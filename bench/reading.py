@@ -12,7 +12,6 @@ same ratio for the scanner alone, with half of the pages in each of two threads.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bench.stages import StageClock
-from bench.timing import best_seconds, dedup_command, kept_bytecode, run_command
+from bench.timing import best_seconds, dedup_command, in_process, kept_bytecode, run_command
 from neardup.api import dedup
 from neardup.evaluation.synth import write_set
 from neardup.kernels.scan import Scanner
@@ -35,7 +34,6 @@ from neardup.text.charset import Bodies, bodies_to_utf8
 
 PAGES, FULL_PAGES = 20_000, 200_000
 ROUNDS = 3
-ROOT = Path(__file__).parents[1]
 
 
 def main(*, full: bool) -> dict[str, object]:
@@ -44,13 +42,13 @@ def main(*, full: bool) -> dict[str, object]:
         work = Path(folder)
         pages = write_set(work / "set", FULL_PAGES if full else PAGES)
         small = write_set(work / "small", 50)
-        in_process("run", small, small, work / "warm", 1)
+        in_process("reading", "run", small, small, work / "warm", 1)
         scans, ones, twos = [], [], []
         for number in range(ROUNDS):
-            scans.append(in_process("scan", pages))
-            ones.append(in_process("run", pages, small, work / f"one-{number}", 1))
-            twos.append(in_process("run", pages, small, work / f"two-{number}", 2))
-        report = in_process("run", pages, small, work / "report", 1, "report")
+            scans.append(in_process("reading", "scan", pages))
+            ones.append(in_process("reading", "run", pages, small, work / f"one-{number}", 1))
+            twos.append(in_process("reading", "run", pages, small, work / f"two-{number}", 2))
+        report = in_process("reading", "run", pages, small, work / "report", 1, "report")
         again = small_runs(small, work)
     scan = min(each["processor"] for each in scans)
     one = min(ones, key=lambda each: float(each["processor"]))
@@ -82,14 +80,6 @@ def main(*, full: bool) -> dict[str, object]:
         ),
         "the same small run again, processor seconds (under 0.8)": again,
     }
-
-
-def in_process(*arguments: object) -> dict[str, Any]:
-    """The figures that `python -m bench.reading ...` prints."""
-    command = [sys.executable, "-m", "bench.reading", *map(str, arguments)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
 
 
 def small_runs(pages: Path, work: Path) -> float:

@@ -5,7 +5,7 @@
 A constant moves up and down by a fifth of its distance to the nearer bound: 0 or 1 for shares (even
 if the option's range is smaller), 0 for those without an upper bound; integers move by at least 1.
 With --ablations, each part that an option can switch off is switched off instead (decision 0005).
-Pages are read and parsed once; the rest runs in memory, with the engine's own steps.
+Pages are read and parsed once; the rest runs in memory, in the pipeline of a run.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
 from bench.documents import DATA
 from bench.results import EIGHT, set_folder
 from neardup.config import build_options, describe_options
 from neardup.evaluation.metrics import score
 from neardup.evaluation.sets import ClusterTruth, read_set
-from neardup.local.features import Features, candidates_in_memory, survey_batch
+from neardup.local.corpus import Corpus, with_derived
+from neardup.local.pipeline import judge, settle
+from neardup.local.run import DEFAULT_MEMORY, Silent, Stages, default_workers
+from neardup.local.work import Run
 from neardup.methods.own_text.method import OwnText
 from neardup.methods.own_text.verdict import OwnTextOptions
 from neardup.pages.readers import read
-from neardup.rules.clusters import APART, Rows, Similarities, centred_clusters
+from neardup.rules.keeping import DEFAULT_POLICY
 from neardup.text.parse import parse
 
 REQUIRED = 0.96
@@ -53,10 +53,10 @@ ABLATIONS = [
 
 @dataclass(frozen=True)
 class ParsedSet:
-    """The pages of a set, ordered by id, and their labels."""
+    """The pages of a set, and their labels."""
 
     truth: ClusterTruth
-    pages: pa.RecordBatch
+    corpus: Corpus
 
 
 @dataclass(frozen=True)
@@ -107,39 +107,21 @@ def parse_set(folder: Path) -> ParsedSet:
     """A labelled set, read and parsed."""
     labelled = read_set(folder)
     assert isinstance(labelled.truth, ClusterTruth)
-    parsed = [parse(batch.pages) for batch in read([str(labelled.pages)])]
-    pages = pa.concat_batches(parsed).sort_by("id")
-    return ParsedSet(labelled.truth, pages)
+    parsed = [with_derived(parse(batch.pages)) for batch in read([str(labelled.pages)])]
+    return ParsedSet(labelled.truth, Corpus.from_pages(*parsed))
 
 
 def measure(labelled: ParsedSet, method: OwnText) -> Outcome:
     """The whole method on a set, in memory."""
-    pages = labelled.pages
-    batch = method.describe(pages, survey_batch(method, pages))
-    features = Features.in_memory(batch)
-    left, right = candidates_in_memory(method, pa.Table.from_batches([batch]))
-
-    def judge(one: Rows, other: Rows) -> tuple[np.ndarray, Similarities]:
-        verdicts = method.judge(features, one, other)
-        return np.array(verdicts["relation"].to_pylist()), verdicts["similarity"].to_numpy(False)
-
-    def joins(relations: np.ndarray) -> np.ndarray:
-        return np.isin(relations, [str(each) for each in method.joins])
-
-    def closeness(one: Rows, other: Rows) -> Similarities:
-        relations, similarities = judge(one, other)
-        return np.where(joins(relations), similarities, APART)
-
-    relations, similarities = judge(left, right)
-    near = joins(relations)
-    labels = centred_clusters(
-        method.same_host_group(batch), left[near], right[near], similarities[near], closeness
-    )
-    ids = pages["id"].to_pylist()
-    clusters = {page: str(label) for page, label in zip(ids, labels, strict=True)}
+    run = Run(None, DEFAULT_MEMORY, default_workers(), Stages(Silent()))
+    judged = judge(labelled.corpus, method, run, evidence=False)
+    labels = settle(judged, run, keep=DEFAULT_POLICY).labels
+    ids = labelled.corpus.ids.to_pylist()
+    clusters = dict(zip(ids, map(str, labels.tolist()), strict=True))
+    verdicts = zip(judged.left, judged.right, judged.relations, strict=True)
     contained = {
         (ids[a], ids[b]) if relation == "contained" else (ids[b], ids[a])
-        for a, b, relation in zip(left.tolist(), right.tolist(), relations.tolist(), strict=True)
+        for a, b, relation in verdicts
         if relation in ("contained", "contains")
     }
     excerpts = _excerpts(labelled.truth, contained)

@@ -65,23 +65,23 @@ def measure(parts: Sequence[str]) -> dict[str, object]:
     """The figures of some parts. One that fails is reported, and the others still run."""
     with tempfile.TemporaryDirectory() as folder:
         pages = Pages(Path(folder))
-        found: Figures = {}
+        figures: Figures = {}
         for name in parts:
             began = time.perf_counter()
             try:
-                found[name] = PARTS[name](pages)
+                figures[name] = PARTS[name](pages)
             except (RuntimeError, OSError, KeyError, ValueError) as error:
-                found[name] = {"failed": f"{type(error).__name__}: {error}"}
+                figures[name] = {"failed": f"{type(error).__name__}: {error}"}
             took = round(time.perf_counter() - began)
-            print(f"-- {name} ({took} s)", json.dumps(found[name]), flush=True)
-    return {"asked": asked(found), **found}
+            print(f"-- {name} ({took} s)", json.dumps(figures[name]), flush=True)
+    return {"targets": targets(figures), **figures}
 
 
-def asked(found: Figures) -> Figures:
+def targets(figures: Figures) -> Figures:
     """The figures that have a target; null if their part has failed or has not run."""
 
     def figure(part: str, name: str) -> float | None:
-        known: float | None = found.get(part, {}).get("spark", {}).get(name)
+        known: float | None = figures.get(part, {}).get("spark", {}).get(name)
         return known
 
     def growth(smaller: int, larger: int) -> float | None:
@@ -343,10 +343,10 @@ def children(parent: int) -> set[int]:
 
 def descendants(root: int) -> set[int]:
     """A process, its children and theirs."""
-    found, new = {root}, {root}
-    while new := {child for each in new for child in children(each)} - found:
-        found |= new
-    return found
+    known, new = {root}, {root}
+    while new := {child for each in new for child in children(each)} - known:
+        known |= new
+    return known
 
 
 def ignores_children(process: int) -> bool:

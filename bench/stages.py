@@ -7,12 +7,12 @@ as "start".
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.timing import in_process
 from neardup.api import dedup
 from neardup.local.outcome import peak_memory
 
@@ -42,11 +42,7 @@ class StageClock:
 
 def run_stages(method: str, inputs: list[Path], out: Path) -> dict[str, Any]:
     """Seconds by stage, peak memory and counts of a run."""
-    command = [sys.executable, "-m", "bench.stages", method, str(out), *map(str, inputs)]
-    root = Path(__file__).parents[1]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=root)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
+    return in_process("stages", method, out, *inputs)
 
 
 def main() -> None:

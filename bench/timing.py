@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
 
 
 class Cost(NamedTuple):
@@ -35,6 +38,14 @@ def best_seconds(
     return best
 
 
+def in_process(module: str, *arguments: object) -> dict[str, Any]:
+    """The figures that `python -m bench.MODULE ...` prints."""
+    command = [sys.executable, "-m", f"bench.{module}", *map(str, arguments)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
 def dedup_command(pages: Path, out: Path, *options: str) -> list[str]:
     """`neardup dedup` on these pages, with this Python."""
     command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), "--force"]
@@ -58,7 +69,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str] | None = 
         process.returncode = os.waitstatus_to_exitcode(status)
         if status:
             messages.seek(0)
-            said = messages.read()[-1000:].decode(errors="replace").strip()
-            raise RuntimeError(f"{' '.join(command)} ended with status {status}: {said}")
+            errors = messages.read()[-1000:].decode(errors="replace").strip()
+            raise RuntimeError(f"{' '.join(command)} ended with status {status}: {errors}")
     wall = time.perf_counter() - started
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)

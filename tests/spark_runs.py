@@ -25,7 +25,7 @@ from real_parts import missing
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from neardup.spark.session import Work
+    from neardup.spark.work import Work
 
 Rows = NDArray[np.int64]
 
@@ -85,7 +85,7 @@ def answer(folder: Path | Result) -> dict[str, Any]:
 @pytest.fixture
 def work(spark: SparkSession, tmp_path: Path) -> Work:
     """A work folder without a run."""
-    from neardup.spark.session import Work
+    from neardup.spark.work import Work
 
     return Work(spark, str(tmp_path / "work"), Stages(Silent()))
 

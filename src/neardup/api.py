@@ -341,16 +341,11 @@ def compare(
         print(verdict.relation, verdict.similarity, verdict.evidence["why"])
     """
     chosen = make_method(method, options, preset=preset, view=view)
-    return judge_pair(chosen, one_page(a), one_page(b))
-
-
-def judge_pair(method: Method, a: RawPage, b: RawPage) -> Verdict:
-    """The method's verdict on two raw pages, as if there were no others."""
-    return judge_parsed(method, parse(raw_batch([a, b])))
+    return judge_parsed(chosen, parse(raw_batch([one_page(a), one_page(b)])))
 
 
 def judge_parsed(method: Method, pages: pa.RecordBatch) -> Verdict:
-    """The same for two parsed pages (`schemas.PAGES`)."""
+    """The method's verdict on two parsed pages (`schemas.PAGES`), as if there were no others."""
     rows = FeatureRows.of(method.describe(pages, survey_batch(method, pages)))
     [row] = method.relate(rows, np.array([0]), np.array([1])).to_pylist()
     return Verdict(Relation(row["relation"]), row["similarity"], json.loads(row["evidence"]))

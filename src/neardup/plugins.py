@@ -18,11 +18,11 @@ Part = TypeVar("Part")
 class Registry(Generic[Part]):
     """Parts of one kind by name: neardup's own and those of installed packages.
 
-    `own` maps a name to `module:attribute`, imported on first use. Of parts with one name, the one
-    that was registered counts, then neardup's own, then that of another package.
+    `own` maps a name to a part, or to `module:attribute`, imported on first use. Of parts with one
+    name, the one that was registered counts, then neardup's own, then that of another package.
     """
 
-    def __init__(self, group: str, own: Mapping[str, str]) -> None:
+    def __init__(self, group: str, own: Mapping[str, str | Part]) -> None:
         self._group = group
         self._own = own
         self._parts: dict[str, Part] = {}  # registered in this process
@@ -51,7 +51,8 @@ class Registry(Generic[Part]):
             return self._parts[name]
         if name not in self._loaded:
             if name in self._own:
-                self._loaded[name] = cast(Part, resolve_name(self._own[name]))
+                own = self._own[name]
+                self._loaded[name] = cast(Part, resolve_name(own) if isinstance(own, str) else own)
             elif name in self._installed:
                 self._loaded[name] = cast(Part, self._installed[name].load())
         return self._loaded.get(name)

@@ -41,19 +41,19 @@ def test_a_json_line_a_page_says_what_the_index_says(
 ) -> None:
     code, out, err = neardup("check", pages, "--store", store, "--json")
     assert code == 0
-    told = lines(out)
-    assert [list(line) for line in told] == [FIELDS] * 7
+    output = lines(out)
+    assert [list(line) for line in output] == [FIELDS] * 7
     with Index.open("memory://") as index:
         from neardup.pages.readers import read_records
 
-        for line, page in zip(told, read_records([str(pages)]), strict=True):
+        for line, page in zip(output, read_records([str(pages)]), strict=True):
             answer = index.add(page)  # type: ignore[arg-type]
             assert (line["id"], line["duplicate"], line["of"]) == (
                 answer.id,
                 answer.duplicate,
                 answer.of,
             )
-    assert [line["id"] for line in told if line["duplicate"]] == ["a2", "a3", "b2"]
+    assert [line["id"] for line in output if line["duplicate"]] == ["a2", "a3", "b2"]
     assert "7 pages: 3 new, 3 duplicates, 1 with too little text to decide" in err
 
 
@@ -62,11 +62,11 @@ def test_lines_for_people_with_a_count_at_the_end(
 ) -> None:
     code, out, _ = neardup("check", pages, "--store", store)
     assert code == 0
-    told = [" ".join(line.split()) for line in out.splitlines()]
-    assert told[0] == "new c1 a1"
-    assert told[2] == "same 1.00 c1 a3 of a1"
-    assert told[6].startswith("undecided")
-    assert told[-1] == "7 pages: 3 new, 3 duplicates, 1 with too little text to decide"
+    output = [" ".join(line.split()) for line in out.splitlines()]
+    assert output[0] == "new c1 a1"
+    assert output[2] == "same 1.00 c1 a3 of a1"
+    assert output[6].startswith("undecided")
+    assert output[-1] == "7 pages: 3 new, 3 duplicates, 1 with too little text to decide"
 
 
 def test_a_second_run_knows_the_pages(pages: Path, store: str, neardup: Command) -> None:
@@ -131,7 +131,7 @@ def test_no_text_is_kept_when_asked(pages: Path, store: str, neardup: Command) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "output"),
     [
         (["nowhere", "--store", "memory://"], 1, "nowhere: no such file or folder"),
         (["PAGES", "--store", "nothing"], 2, "is not a store"),
@@ -142,12 +142,12 @@ def test_no_text_is_kept_when_asked(pages: Path, store: str, neardup: Command) -
     ],
 )
 def test_errors_are_one_line_with_the_exit_code(
-    arguments: list[str], code: int, told: str, pages: Path, neardup: Command
+    arguments: list[str], code: int, output: str, pages: Path, neardup: Command
 ) -> None:
     given = [str(pages) if each == "PAGES" else each for each in arguments]
     found, out, err = neardup("check", *given)
     assert (found, out) == (code, "")
-    assert told in err
+    assert output in err
     assert "Traceback" not in err
 
 
@@ -246,11 +246,11 @@ def test_every_line_is_answered_even_if_it_is_no_page(piped: Piped) -> None:
     piped.process.stdin.write("{no json\n\n")
     broken, blank = (json.loads(piped.process.stdout.readline()) for _ in range(2))
     good = piped.ask(url=url, html=long_html("harbour"))
-    told = empty, nothing, broken, blank
-    assert [each["skipped"] for each in told] == ["empty", "no-content", "bad-json", "empty"]
-    assert [each["line"] for each in told] == [1, 2, 3, 4]
-    assert [each["id"] for each in told] == [url, "n", "", ""]
-    assert all(each["detail"] for each in told)
+    output = empty, nothing, broken, blank
+    assert [each["skipped"] for each in output] == ["empty", "no-content", "bad-json", "empty"]
+    assert [each["line"] for each in output] == [1, 2, 3, 4]
+    assert [each["id"] for each in output] == [url, "n", "", ""]
+    assert all(each["detail"] for each in output)
     assert list(good) == FIELDS
     out, err = piped.process.communicate()
     assert (piped.process.returncode, out) == (0, "")
@@ -271,8 +271,8 @@ def test_skipped_lines_have_their_place(store: str, options: tuple[str, ...]) ->
         check=True,
     )
     if "--json" in options:
-        told = lines(done.stdout)
-        assert [(each["id"], "skipped" in each) for each in told] == [
+        output = lines(done.stdout)
+        assert [(each["id"], "skipped" in each) for each in output] == [
             ("a", True),
             ("b", False),
             ("c", True),
@@ -313,9 +313,9 @@ def test_standard_input_and_files_together(pages: Path, store: str) -> None:
         text=True,
         check=True,
     )
-    told = lines(done.stdout)
-    assert [line["id"] for line in told] == ["a1", "a2", "a3", "b1", "b2", "c1", "d1", "late"]
-    assert told[-1]["of"] == "c1"
+    output = lines(done.stdout)
+    assert [line["id"] for line in output] == ["a1", "a2", "a3", "b1", "b2", "c1", "d1", "late"]
+    assert output[-1]["of"] == "c1"
 
 
 @pytest.mark.slow

@@ -51,10 +51,10 @@ def test_dedup_writes_the_files_and_says_where(
     pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, told, progress = neardup("dedup", pages, "--out", out, *EXACT)
+    code, output, progress = neardup("dedup", pages, "--out", out, *EXACT)
     assert code == 0
-    assert "3 duplicates" in " ".join(told.split())
-    assert str(out) in told
+    assert "3 duplicates" in " ".join(output.split())
+    assert str(out) in output
     assert "reading and parsing" in progress
     names = sorted(path.name for path in out.iterdir())
     assert names == [
@@ -115,9 +115,9 @@ def test_bad_usage_is_exit_code_2(
     arguments: list[str], message: str, pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, _, told = neardup("dedup", pages, "--out", out, *EXACT, *arguments)
+    code, _, output = neardup("dedup", pages, "--out", out, *EXACT, *arguments)
     assert code == 2
-    assert message in told
+    assert message in output
     assert not out.exists()
 
 
@@ -136,53 +136,53 @@ def test_a_bad_config_file_is_told(
     config = tmp_path / "c.toml"
     config.write_text(text)
     arguments = ["dedup", pages, "--out", tmp_path / "out", "--config", config]
-    code, _, told = neardup(*arguments)
+    code, _, output = neardup(*arguments)
     assert code == 2
-    assert message in told
+    assert message in output
 
 
 def test_a_missing_input_is_exit_code_1_and_one_line(tmp_path: Path, neardup: Command) -> None:
     missing = tmp_path / "nowhere.warc.gz"
-    code, _, told = neardup("dedup", missing, "--out", tmp_path / "out")
+    code, _, output = neardup("dedup", missing, "--out", tmp_path / "out")
     assert code == 1
-    assert "nowhere.warc.gz" in told.splitlines()[-1]
-    assert "Traceback" not in told
+    assert "nowhere.warc.gz" in output.splitlines()[-1]
+    assert "Traceback" not in output
 
 
 def test_bad_pages_do_not_end_a_run(pages: Path, tmp_path: Path, neardup: Command) -> None:
     with pages.open("a") as file:
         file.write('{"id": "x"}\n[]\nnot json\n')
-    code, told, _ = neardup("dedup", pages, "--out", tmp_path / "out")
+    code, output, _ = neardup("dedup", pages, "--out", tmp_path / "out")
     assert code == 0
-    assert "2 bad-json, 1 no-content" in told
+    assert "2 bad-json, 1 no-content" in output
 
 
 def test_compare_tells_the_relation_and_why(tmp_path: Path, neardup: Command) -> None:
     a, b = tmp_path / "a.html", tmp_path / "b.html"
     a.write_text(html("ferry"))
     b.write_text(html("ferry", wrap="div"))
-    code, told, _ = neardup("compare", a, b, "--method", "exact")
+    code, output, _ = neardup("compare", a, b, "--method", "exact")
     assert code == 0
-    assert "same" in told
-    assert "the titles and the texts are the same" in told
-    code, told, _ = neardup("compare", a, b, "--method", "exact", "--json")
-    (verdict,) = json.loads(told)
+    assert "same" in output
+    assert "the titles and the texts are the same" in output
+    code, output, _ = neardup("compare", a, b, "--method", "exact", "--json")
+    (verdict,) = json.loads(output)
     assert verdict["method"] == "exact"
     assert verdict["relation"] == "same"
     assert verdict["similarity"] == 1.0
 
 
 def test_compare_wants_one_page_a_file(pages: Path, neardup: Command) -> None:
-    code, _, told = neardup("compare", pages, pages)
+    code, _, output = neardup("compare", pages, pages)
     assert code == 1
-    assert "holds more than one page" in told
+    assert "holds more than one page" in output
 
 
 def test_methods_lists_every_method_with_its_options(neardup: Command) -> None:
     from neardup.methods.registry import BUILT_IN
 
-    _, told, _ = neardup("methods", "--json")
-    listed = {each["name"]: each for each in json.loads(told)}
+    _, output, _ = neardup("methods", "--json")
+    listed = {each["name"]: each for each in json.loads(output)}
     assert list(listed) == list(BUILT_IN)
     assert listed["exact"]["options"][0]["name"] == "minimum_text"
     assert all(each["paper"] for each in listed.values())
@@ -192,10 +192,10 @@ def test_methods_lists_every_method_with_its_options(neardup: Command) -> None:
 
 def test_demo_shows_clusters_and_where_they_are(tmp_path: Path, neardup: Command) -> None:
     out = tmp_path / "demo"
-    code, told, _ = neardup("demo", "--out", out)
+    code, output, _ = neardup("demo", "--out", out)
     assert code == 0
-    assert "kept" in told
-    assert str(out) in told
+    assert "kept" in output
+    assert str(out) in output
     assert (out / "clusters.jsonl").exists()
 
 
@@ -216,9 +216,9 @@ def test_every_command_is_in_the_app() -> None:
 
 
 def test_version(neardup: Command) -> None:
-    code, told, _ = neardup("--version")
+    code, output, _ = neardup("--version")
     assert code == 0
-    assert told.startswith("neardup ")
+    assert output.startswith("neardup ")
 
 
 @pytest.mark.slow
@@ -248,9 +248,9 @@ def test_ctrl_c_ends_cleanly_and_leaves_nothing(tmp_path: Path) -> None:
     while "reading and parsing" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, output = process.communicate(timeout=60)
     assert process.returncode in INTERRUPTED
-    assert told.splitlines()[-1].startswith("neardup: interrupted")
+    assert output.splitlines()[-1].startswith("neardup: interrupted")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -309,20 +309,20 @@ def test_recluster_writes_another_result(pages: Path, tmp_path: Path, neardup: C
     first, second = tmp_path / "first", tmp_path / "second"
     neardup("dedup", pages, "--out", first, *EXACT)
     arguments = ["recluster", first, "--threshold", "1", "--out", second]
-    code, told, _ = neardup(*arguments)
+    code, output, _ = neardup(*arguments)
     assert code == 0
-    assert str(second) in told
+    assert str(second) in output
     assert (second / "clusters.jsonl").read_bytes() == (first / "clusters.jsonl").read_bytes()
-    code, _, told = neardup(*arguments[:3], "2", "--out", second)
+    code, _, output = neardup(*arguments[:3], "2", "--out", second)
     assert code == 2
-    assert "--threshold" in told
+    assert "--threshold" in output
 
 
 def test_dedup_against_an_earlier_result(pages: Path, tmp_path: Path, neardup: Command) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     neardup("dedup", pages, "--out", first, *EXACT)
     new = write_jsonl(tmp_path / "new.jsonl", [{"id": "x", "html": html("bridge")}])
-    code, told, _ = neardup(
+    code, output, _ = neardup(
         "dedup",
         new,
         "--out",
@@ -336,17 +336,17 @@ def test_dedup_against_an_earlier_result(pages: Path, tmp_path: Path, neardup: C
         *EXACT,
     )
     assert code == 0
-    assert "4 duplicates" in " ".join(told.split())
+    assert "4 duplicates" in " ".join(output.split())
 
 
 def test_a_dry_run_tells_what_is_needed_and_writes_nothing(
     pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     out = tmp_path / "out"
-    code, _, told = neardup("dedup", pages, "--out", out, "--dry-run")
+    code, _, output = neardup("dedup", pages, "--out", out, "--dry-run")
     assert code == 0
-    assert "about 7 pages" in told
-    assert "of memory" in told
+    assert "about 7 pages" in output
+    assert "of memory" in output
     assert not out.exists()
 
 
@@ -355,13 +355,13 @@ def test_too_little_memory_is_refused_with_the_least_that_would_do(
     dry_run: list[str], pages: Path, tmp_path: Path, neardup: Command
 ) -> None:
     arguments = ["dedup", pages, "--out", tmp_path / "out", "--workers", "2", *dry_run, *EXACT]
-    code, _, told = neardup(*arguments, "--memory", "10MB")
+    code, _, output = neardup(*arguments, "--memory", "10MB")
     assert code == 2
-    assert "2 workers and pages of up to 20 MB" in told
-    least = re.search(r"at least (\d+)MB", told)
+    assert "2 workers and pages of up to 20 MB" in output
+    least = re.search(r"at least (\d+)MB", output)
     assert least is not None
     assert 10 < int(least[1]) < 1_500
-    code, _, told = neardup(*arguments, "--memory", f"{least[1]}MB")
+    code, _, output = neardup(*arguments, "--memory", f"{least[1]}MB")
     assert code == 0
     # Larger pages need more, and so do more workers.
     for more in (["--max-page-size", "50MB"], ["--workers", "3"]):

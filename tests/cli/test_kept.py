@@ -117,15 +117,15 @@ def test_equal_payloads_become_revisits_and_near_ones_stay(
         assert revisit["warc-payload-digest"].startswith("sha1:")
         assert revisit["warc-truncated"] == "length"
     assert copy["warc-payload-digest"] == again["warc-payload-digest"]
-    told = other(kept)
-    assert [(kind, profile) for kind, profile, _ in told] == [
+    written = other(kept)
+    assert [(kind, profile) for kind, profile, _ in written] == [
         ("response", None),
         ("revisit", IDENTICAL),
         ("response", None),
         ("response", None),
         ("revisit", IDENTICAL),
     ]
-    assert told[1][2] == b""  # the HTTP head is kept, the payload is elsewhere
+    assert written[1][2] == b""  # the HTTP head is kept, the payload is elsewhere
     raw = kept.read_bytes()
     if suffix == "warc.gz":
         raw = gzip.decompress(raw)

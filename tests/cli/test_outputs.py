@@ -53,46 +53,46 @@ def test_an_input_is_never_written(
     (pages.parent / "x").mkdir()
     (pages.parent / "link.jsonl").symlink_to(pages)
     before = pages.read_bytes()
-    code, _, told = neardup("dedup", "pages.jsonl", "--out", "r", "--write-kept", target, *force)
+    code, _, output = neardup("dedup", "pages.jsonl", "--out", "r", "--write-kept", target, *force)
     assert code == 1
-    assert "would overwrite the input" in told
+    assert "would overwrite the input" in output
     assert pages.read_bytes() == before
 
 
 def test_a_file_of_an_input_folder_is_an_input(neardup: Command, tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     write_jsonl(tmp_path / "pages" / "a.jsonl", sample_records())
-    code, _, told = neardup(
+    code, _, output = neardup(
         *("dedup", "pages", "--out", "r", "--write-kept", "pages/a.jsonl", "--force")
     )
     assert code == 1
-    assert "would overwrite the input pages/a.jsonl" in told
-    code, _, told = neardup("dedup", "pages/a.jsonl", "--out", "pages")
+    assert "would overwrite the input pages/a.jsonl" in output
+    code, _, output = neardup("dedup", "pages/a.jsonl", "--out", "pages")
     assert code == 1
 
 
 def test_an_existing_output_needs_force(pages: Path, neardup: Command) -> None:
-    asked = ("dedup", pages, "--out", "r", "--method", "exact", "--write-kept", "kept.jsonl")
-    assert neardup(*asked)[0] == 0
-    code, _, told = neardup(*asked)
+    call = ("dedup", pages, "--out", "r", "--method", "exact", "--write-kept", "kept.jsonl")
+    assert neardup(*call)[0] == 0
+    code, _, output = neardup(*call)
     assert code == 1
-    assert "r holds an earlier result; use --force to replace it, or another --out" in told
+    assert "r holds an earlier result; use --force to replace it, or another --out" in output
     shutil.rmtree("r")
-    code, _, told = neardup(*asked)
+    code, _, output = neardup(*call)
     assert code == 1
-    assert "kept.jsonl exists; use --force to replace it" in told
-    assert neardup(*asked, "--force")[0] == 0
+    assert "kept.jsonl exists; use --force to replace it" in output
+    assert neardup(*call, "--force")[0] == 0
 
 
 def test_reclustering_does_not_replace_without_force(pages: Path, neardup: Command) -> None:
     assert neardup("dedup", pages, "--out", "r")[0] == 0
-    asked = ("recluster", "r", "--threshold", "0.9", "--out", "s")
-    assert neardup(*asked)[0] == 0
-    assert neardup(*asked)[0] == 1
-    assert neardup(*asked, "--force")[0] == 0
-    code, _, told = neardup("recluster", "r", "--threshold", "0.9", "--out", "r", "--force")
+    call = ("recluster", "r", "--threshold", "0.9", "--out", "s")
+    assert neardup(*call)[0] == 0
+    assert neardup(*call)[0] == 1
+    assert neardup(*call, "--force")[0] == 0
+    code, _, output = neardup("recluster", "r", "--threshold", "0.9", "--out", "r", "--force")
     assert code == 2
-    assert "choose another --out" in told
+    assert "choose another --out" in output
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_kept_pages_are_checked_before_the_first_page(
     target: str, message: str, pages: Path, neardup: Command, unread: None
 ) -> None:
     (pages.parent / "folder.jsonl").mkdir()
-    code, _, told = neardup("dedup", pages, "--out", "r", "--write-kept", target)
+    code, _, output = neardup("dedup", pages, "--out", "r", "--write-kept", target)
     assert code == 1
-    assert message in told
+    assert message in output
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_kept_pages_are_checked_before_the_first_page(
 def test_settings_are_checked_before_the_first_page(
     arguments: list[str], pages: Path, neardup: Command, unread: None
 ) -> None:
-    code, _, told = neardup("dedup", pages, "--out", "r", *arguments)
+    code, _, output = neardup("dedup", pages, "--out", "r", *arguments)
     assert code in (1, 2)
-    assert told.startswith("neardup: ")
+    assert output.startswith("neardup: ")
 
 
 def test_a_full_disk_is_told_before_the_run(
@@ -135,21 +135,21 @@ def test_a_full_disk_is_told_before_the_run(
 ) -> None:
     usage = shutil.disk_usage(".")._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    code, _, told = neardup("dedup", pages, "--out", "r")
+    code, _, output = neardup("dedup", pages, "--out", "r")
     assert code == 1
-    assert "the run needs about" in told
+    assert "the run needs about" in output
     assert neardup("dedup", pages, "--out", "r", "--force")[0] == 0
 
 
 def test_tune_and_synth_do_not_replace_without_force(neardup: Command, tmp_path: Path) -> None:
     (tmp_path / "tuned.toml").write_text("")
-    code, _, told = neardup("tune", "set", "--method", "minhash")
+    code, _, output = neardup("tune", "set", "--method", "minhash")
     assert code == 1
-    assert "tuned.toml exists; use --force to replace it" in told
-    asked = ("synth", "--pages", "5", "--out", "set", "--workers", "1")
-    assert neardup(*asked)[0] == 0
-    assert neardup(*asked)[0] == 1
-    assert neardup(*asked, "--force")[0] == 0
+    assert "tuned.toml exists; use --force to replace it" in output
+    call = ("synth", "--pages", "5", "--out", "set", "--workers", "1")
+    assert neardup(*call)[0] == 0
+    assert neardup(*call)[0] == 1
+    assert neardup(*call, "--force")[0] == 0
 
 
 def test_labels_that_match_no_page_are_an_error(neardup: Command, tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ def test_labels_that_match_no_page_are_an_error(neardup: Command, tmp_path: Path
     folder.mkdir()
     write_jsonl(folder / "pages.jsonl", sample_records())
     (folder / "truth.csv").write_text("id,article\n" + "".join(f"x{n},1\n" for n in range(4)))
-    code, _, told = neardup("evaluate", "set", "--methods", "exact", "--out", "measured")
+    code, _, output = neardup("evaluate", "set", "--methods", "exact", "--out", "measured")
     assert code == 1
-    assert "labels name 'x0', 'x1', 'x2' ...; the pages are 'a1', 'a2', 'a3' ..." in told
+    assert "labels name 'x0', 'x1', 'x2' ...; the pages are 'a1', 'a2', 'a3' ..." in output
 
 
 # The command line
@@ -171,9 +171,10 @@ def test_every_option_shows_its_default() -> None:
         for option in command.params:
             if option.param_type_name != "option" or option.required:
                 continue
-            told = "\\[default: " in (option.help or "")  # escaped: rich would take it for markup
+            # Escaped, because rich would take it for markup.
+            states_default = "\\[default: " in (option.help or "")
             has = option.default is not None and option.default is not False
-            assert told or (has and option.show_default), f"{name} {option.opts}"
+            assert states_default or (has and option.show_default), f"{name} {option.opts}"
 
 
 def test_help_groups_the_options_and_shows_the_defaults(neardup: Command) -> None:
@@ -234,17 +235,17 @@ def test_the_shell_completes_values(
 def test_a_wrong_name_gets_the_right_one(
     arguments: list[str], meant: str, pages: Path, neardup: Command
 ) -> None:
-    code, _, told = neardup(*arguments)
+    code, _, output = neardup(*arguments)
     assert code == 2
-    assert meant in told
+    assert meant in output
 
 
 @pytest.mark.parametrize("method", ["own-text", "minhash", "chunk-hash", "spotsigs"])
 def test_one_threshold_for_every_method_that_has_one(
     method: str, pages: Path, neardup: Command
 ) -> None:
-    asked = ("dedup", pages, "--out", "r", "--method", method, "--threshold", "0.95")
-    assert neardup(*asked)[0] == 0
+    call = ("dedup", pages, "--out", "r", "--method", method, "--threshold", "0.95")
+    assert neardup(*call)[0] == 0
     options = json.loads(Path("r/summary.json").read_text())["options"]
     assert 0.95 in options.values()
 
@@ -253,13 +254,15 @@ def test_one_threshold_for_every_method_that_has_one(
 def test_other_methods_say_what_they_have_instead(
     method: str, pages: Path, neardup: Command
 ) -> None:
-    code, _, told = neardup(
+    code, _, output = neardup(
         *("compare", pages, pages, "--method", method, "--threshold", "0.9"),
     )
     assert code in (1, 2)
-    code, _, told = neardup("dedup", pages, "--out", "r", "--method", method, "--threshold", "0.9")
+    code, _, output = neardup(
+        "dedup", pages, "--out", "r", "--method", method, "--threshold", "0.9"
+    )
     assert code == 2
-    assert f"{method} has no similarity threshold; its options are: " in told
+    assert f"{method} has no similarity threshold; its options are: " in output
 
 
 def test_the_methods_fit_a_screen_and_one_is_told_in_full(
@@ -275,37 +278,37 @@ def test_the_methods_fit_a_screen_and_one_is_told_in_full(
     assert "samples per page" in out
     _, out, _ = neardup("methods", "minhash", "--json")
     assert json.loads(out)["threshold"] == "threshold"
-    code, _, told = neardup("methods", "minhsah")
+    code, _, output = neardup("methods", "minhsah")
     assert code == 2
-    assert "did you mean 'minhash'?" in told
+    assert "did you mean 'minhash'?" in output
 
 
 def test_evaluate_takes_all_methods(
     neardup: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
+    call: list[object] = []
 
     def evaluate(*_: object, methods: object, **__: object) -> SimpleNamespace:
-        asked.append(methods)
+        call.append(methods)
         return SimpleNamespace(results={})
 
     monkeypatch.setattr("neardup.evaluation.runs.evaluate", evaluate)
     neardup("evaluate", "set", "--methods", "all", "--out", "measured")
-    assert asked == [None]
+    assert call == [None]
 
 
 def test_quiet_verbose_and_a_log_file(pages: Path, neardup: Command) -> None:
-    asked = ("dedup", pages, "--method", "exact")
-    _, _, told = neardup(*asked, "--out", "a", "-q")
-    assert told == ""
-    _, _, told = neardup(*asked, "--out", "b", "-q", "-v")
-    assert "neardup: parse: 7 in" in told
-    _, _, told = neardup(*asked, "--out", "c", "-q", "--log-file", "run.log")
+    call = ("dedup", pages, "--method", "exact")
+    _, _, output = neardup(*call, "--out", "a", "-q")
+    assert output == ""
+    _, _, output = neardup(*call, "--out", "b", "-q", "-v")
+    assert "neardup: parse: 7 in" in output
+    _, _, output = neardup(*call, "--out", "c", "-q", "--log-file", "run.log")
     log = Path("run.log").read_text("utf-8")
     assert "INFO neardup.run: cluster" in log
-    code, _, told = neardup(*asked, "--out", "d", "--log-file", "nowhere/run.log")
+    code, _, output = neardup(*call, "--out", "d", "--log-file", "nowhere/run.log")
     assert code == 2
-    assert "cannot write the log file nowhere/run.log" in told
+    assert "cannot write the log file nowhere/run.log" in output
 
 
 def test_the_library_logs_without_being_asked_to_print(
@@ -340,10 +343,10 @@ def test_ctrl_c_promises_to_resume_only_what_can_be(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("neardup.api.dedup", interrupted)
-    code, _, told = neardup("dedup", pages, "--out", "r")
+    code, _, output = neardup("dedup", pages, "--out", "r")
     assert code == 130
-    assert ("--resume" in told) is computed
-    assert ("no result was written" in told) is not computed
+    assert ("--resume" in output) is computed
+    assert ("no result was written" in output) is not computed
 
 
 def test_a_used_port_is_exit_code_1(neardup: Command) -> None:
@@ -351,27 +354,29 @@ def test_a_used_port_is_exit_code_1(neardup: Command) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        code, _, told = neardup("serve", "--store", "memory://", "--port", port)
+        code, _, output = neardup("serve", "--store", "memory://", "--port", port)
     assert code == 1
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; use another --port" in told
+    assert (
+        f"cannot listen on 127.0.0.1:{port}: Address already in use; use another --port" in output
+    )
 
 
 def test_columns_by_name_on_the_command_line_and_in_a_file(neardup: Command) -> None:
     ferry = "\n".join(ARTICLES["ferry"])
     table = pa.table({"key": [1, 2], "body": [ferry, ferry], "meta": [{"link": "u"}] * 2})
     pq.write_table(table, "texts.parquet")
-    code, _, told = neardup("dedup", "texts.parquet", "--out", "r")
+    code, _, output = neardup("dedup", "texts.parquet", "--out", "r")
     assert code == 1
-    assert "the columns are: key, body, meta.link; " in told
-    assert "--text-column body" in told
-    asked = ("--text-column", "body", "--id-column", "key", "--url-column", "meta.link")
-    assert neardup("dedup", "texts.parquet", "--out", "r", *asked)[0] == 0
+    assert "the columns are: key, body, meta.link; " in output
+    assert "--text-column body" in output
+    call = ("--text-column", "body", "--id-column", "key", "--url-column", "meta.link")
+    assert neardup("dedup", "texts.parquet", "--out", "r", *call)[0] == 0
     assert [page["id"] for page in library.Result("r").pages()] == ["1", "2"]
     assert [page["url"] for page in library.Result("r").pages()] == ["u", "u"]
     Path("c.toml").write_text('text_column = "body"\nid_column = "key"\nthreshold = 0.9\n')
     assert neardup("dedup", "texts.parquet", "--out", "s", "--config", "c.toml")[0] == 0
     assert library.Result("s").summary["options"]["threshold"] == 0.9
-    code, out, _ = neardup("check", "texts.parquet", "--store", "memory://", *asked[:4])
+    code, out, _ = neardup("check", "texts.parquet", "--store", "memory://", *call[:4])
     assert code == 0
     assert "1 duplicates" in out
 
@@ -381,8 +386,8 @@ def test_the_pages_of_a_folder_get_their_urls(neardup: Command) -> None:
     Path("site/index.html").write_text(html("ferry"))
     Path("site/a b/page.html").write_text(html("bridge"))
     Path("site/a b/index.html").write_text(html("茶"))
-    asked = ("dedup", "site", "--base-url", "https://site.example/", "--out", "r")
-    assert neardup(*asked)[0] == 0
+    call = ("dedup", "site", "--base-url", "https://site.example/", "--out", "r")
+    assert neardup(*call)[0] == 0
     urls = {page["id"]: page["url"] for page in library.Result("r").pages()}
     assert urls == {
         "a b/index.html": "https://site.example/a%20b/",

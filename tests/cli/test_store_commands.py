@@ -28,34 +28,34 @@ def store(tmp_path: Path) -> str:
     return url
 
 
-def told(*arguments: str) -> str:
+def printed(*arguments: str) -> str:
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0
     return done.stdout
 
 
 def test_status_counts_and_weighs(store: str) -> None:
-    found = json.loads(told("status", "--store", store, "--json"))
+    found = json.loads(printed("status", "--store", store, "--json"))
     assert found["pages"] == 6
     assert (found["clusters"], found["duplicates"], found["hosts"]) == (3, 3, 2)
     with Index.open(store) as index:
         assert found["bytes"] == index.sizes()
-    shown = told("status", "--store", store)
+    shown = printed("status", "--store", store)
     assert "6 pages of 2 hosts in 3 clusters: 3 duplicates" in shown
     assert "bytes per page" in shown
 
 
 def test_expire_forgets_what_is_old(store: str) -> None:
-    assert "0 pages removed, 6 left" in told("expire", "--store", store, "--older-than", "1d")
+    assert "0 pages removed, 6 left" in printed("expire", "--store", store, "--older-than", "1d")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    shown = told("expire", "--store", store, "--older-than", tomorrow)
+    shown = printed("expire", "--store", store, "--older-than", tomorrow)
     assert "6 pages removed, 0 left" in shown
 
 
 def test_recheck_judges_again(store: str) -> None:
     with Index.open(store) as index:
         before = {cluster.name: cluster.members for cluster in index.clusters()}
-    assert "6 pages" in told("recheck", "--store", store)
+    assert "6 pages" in printed("recheck", "--store", store)
     with Index.open(store) as index:
         assert {cluster.name: cluster.members for cluster in index.clusters()} == before
 
@@ -85,7 +85,7 @@ def test_what_is_no_age(text: str) -> None:
 
 def test_export_writes_files(store: str, tmp_path: Path) -> None:
     out = tmp_path / "files"
-    shown = told("export", "--store", store, "--out", str(out), "--format", "csv")
+    shown = printed("export", "--store", store, "--out", str(out), "--format", "csv")
     with Index.open(store) as index:
         pairs = sum(index.stats().pairs.values())
     assert f"6 pages, {pairs} pairs and 3 kept pages written" in shown
@@ -96,10 +96,10 @@ def test_keep_and_window_of_a_new_store(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'new.db'}"
     page = tmp_path / "page.html"
     page.write_text(long_html("harbour"))
-    told("check", str(page), "--store", url, "--keep", "newest", "--window", "7d")
+    printed("check", str(page), "--store", url, "--keep", "newest", "--window", "7d")
     with Index.open(url) as index:
         assert (index.bounds.keep, index.bounds.window) == ("newest", 7 * 86_400_000_000)
-    told("recheck", "--store", url, "--keep", "oldest")
+    printed("recheck", "--store", url, "--keep", "oldest")
     with Index.open(url) as index:
         assert index.bounds.keep == "oldest"
 

@@ -61,11 +61,11 @@ def test_an_interrupted_run_leaves_no_set(tmp_path: Path) -> None:
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
         try:
-            _, told = running.communicate(timeout=120)
+            _, output = running.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             raise
-    assert running.returncode in INTERRUPTED, told
-    assert told.splitlines()[-1] == "neardup: interrupted; no set was written"
-    assert "Traceback" not in told
+    assert running.returncode in INTERRUPTED, output
+    assert output.splitlines()[-1] == "neardup: interrupted; no set was written"
+    assert "Traceback" not in output
     assert [path.name for path in out.iterdir()] == ["synth.json"]

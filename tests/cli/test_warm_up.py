@@ -114,9 +114,9 @@ def test_where_nothing_can_be_kept_a_run_goes_on_and_warm_up_fails(
         monkeypatch.setattr(warm_up, "note_ready", refuse)
     monkeypatch.setattr(logging.getLogger("neardup"), "filters", [])  # gets one, for the process
     warm_up.prepare_run("exact")
-    told = capfd.readouterr().err.splitlines()
-    assert told[-1].startswith("neardup: cannot keep compiled kernels in")
-    assert "Traceback" not in "".join(told)
+    output = capfd.readouterr().err.splitlines()
+    assert output[-1].startswith("neardup: cannot keep compiled kernels in")
+    assert "Traceback" not in "".join(output)
     with pytest.raises(OutputError, match="cannot keep compiled kernels in"):
         warm_up.warm_up()
 

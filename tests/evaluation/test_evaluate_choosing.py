@@ -16,7 +16,7 @@ def setting(units: int, recall: float, false: float, seed: int = 0) -> Counts:
     """A setting that finds a share of the pairs and says a share of false ones."""
     random = np.random.default_rng(seed)
     found = (random.random(units) < recall).astype(float)
-    return Counts(found, found + (random.random(units) < false), np.ones(units))
+    return np.column_stack([found, found + (random.random(units) < false), np.ones(units)])
 
 
 def test_the_best_f1_wins_or_the_best_recall_at_a_precision() -> None:

@@ -29,9 +29,6 @@ from page_batches import judge_one, page_batch
 
 JOINS = FeatureCode.joins
 PAPER = FeatureCodeOptions(**FeatureCode.paper_preset)  # type: ignore[arg-type]
-EXACT_PAPER = FeatureCodeOptions(
-    **{**FeatureCode.paper_preset, "index": "exact"}  # type: ignore[arg-type]
-)
 FIVE = """\
 桂林山水甲天下，玉碧罗青意可参。
 何方，可化身千亿；一树梅花，一放翁。

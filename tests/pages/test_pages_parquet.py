@@ -28,7 +28,7 @@ def read_table(
     return list(read_records([str(tmp_path / "a.parquet")], limits))
 
 
-def told(items: list[RawPage | Skip]) -> list[str]:
+def reasons(items: list[RawPage | Skip]) -> list[str]:
     return [item.id if isinstance(item, RawPage) else str(item.reason) for item in items]
 
 
@@ -45,7 +45,7 @@ def told(items: list[RawPage | Skip]) -> list[str]:
 def test_types_of_html(tmp_path: Path, kind: pa.DataType, charset: str) -> None:
     html = pa.array(["<p>你好", "<p>b"]).cast(kind)
     items = read_table(tmp_path, pa.table({"id": [1, 2], "html": html}))
-    assert told(items) == ["1", "2"]
+    assert reasons(items) == ["1", "2"]
     first = items[0]
     assert isinstance(first, RawPage)
     assert (first.body, first.charset, first.is_html) == ("<p>你好".encode(), charset, True)
@@ -76,13 +76,13 @@ def test_bad_cells(tmp_path: Path) -> None:
     items = read_table(
         tmp_path, pa.table({"id": list("abcde"), "html": broken}), Limits(page_bytes=100)
     )
-    assert told(items) == ["a", "empty", "no-content", "too-large", "e"]
+    assert reasons(items) == ["a", "empty", "no-content", "too-large", "e"]
     assert isinstance(items[0], RawPage)
     assert items[0].body == b"\xff\xfe<p>"
 
 
 def test_no_content_column(tmp_path: Path) -> None:
-    assert told(read_table(tmp_path, pa.table({"id": ["a"]}))) == ["no-content"]
+    assert reasons(read_table(tmp_path, pa.table({"id": ["a"]}))) == ["no-content"]
 
 
 def test_no_rows(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_no_rows(tmp_path: Path) -> None:
 def test_many_groups_and_batches(tmp_path: Path) -> None:
     table = pa.table({"id": range(5000), "html": [f"<p>{n}" for n in range(5000)]})
     items = read_table(tmp_path, table, row_group_size=1700)
-    assert told(items) == [str(n) for n in range(5000)]
+    assert reasons(items) == [str(n) for n in range(5000)]
     assert [item.source.record for item in items] == list(range(5000))
 
 
@@ -124,13 +124,17 @@ def test_broken_group_does_not_end_the_file(tmp_path: Path) -> None:
     data[start : start + about.total_compressed_size] = b"\xff" * about.total_compressed_size
     path.write_bytes(bytes(data))
     expected = [str(n) for n in range(300)]
-    assert told(list(read_records([str(path)]))) == [*expected[:100], "bad-record", *expected[200:]]
+    assert reasons(list(read_records([str(path)]))) == [
+        *expected[:100],
+        "bad-record",
+        *expected[200:],
+    ]
 
 
 def test_not_parquet_among_others(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
     (tmp_path / "b.html").write_text("<p>x")
-    assert told(list(read_records([str(tmp_path)]))) == ["unreadable", "b.html"]
+    assert reasons(list(read_records([str(tmp_path)]))) == ["unreadable", "b.html"]
 
 
 texts = st.sampled_from(["", "a", "你好", "t" * 60, "http://x.example/", "a.parquet:1"])

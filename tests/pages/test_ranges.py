@@ -17,16 +17,9 @@ import pytest
 from archive_bytes import http, packed, record
 from neardup.pages import Limits
 from neardup.pages.inputs import find_files
+from neardup.pages.ranges import STEP, Range, count_records, cut_archive, read_range, split_file
 from neardup.pages.raw import RawBatch
-from neardup.pages.readers import (
-    STEP,
-    Range,
-    count_records,
-    cut_archive,
-    read,
-    read_range,
-    split_file,
-)
+from neardup.pages.readers import read
 
 R = range(100)
 REFERS = "WARC-Refers-To: <urn:x:http://a.example/5@2024-05-06T07:08:09Z>\r\n"

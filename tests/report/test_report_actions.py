@@ -170,9 +170,9 @@ def test_descriptions_that_pages_of_a_host_share(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_or_language() -> None:
-    from neardup.cli.dedup import check_format, check_language
+    from neardup.cli.dedup import check_choice
 
     with pytest.raises(UsageError, match="csv"):
-        check_format("cvs")
+        check_choice("format", "cvs")
     with pytest.raises(UsageError, match="zh"):
-        check_language("cn")
+        check_choice("language", "cn")

@@ -10,6 +10,7 @@ import pytest
 from neardup import html_page
 from neardup.api import judge_parsed
 from neardup.cli.warm_up import DEMO_PAGES
+from neardup.methods.identical import SHELL_REASON
 from neardup.methods.registry import BUILT_IN, make_method, method_class
 from neardup.pages.raw import raw_batch
 from neardup.report import document
@@ -66,6 +67,23 @@ def test_every_reason_and_its_evidence_has_a_chinese_one(name: str) -> None:
             assert not re.search(r"[a-z]{4,}", reason(evidence["why"], "zh")), evidence["why"]
             for entry in evidence_entries(evidence, "zh").keys() - {"why"}:
                 assert re.search("[\u4e00-\u9fff]", entry), entry
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        SHELL_REASON,
+        "3 of 8 fingerprints in common; lcs 0.40",
+        "lcs 0.81 with 17, above 0.7, the best of 3 candidates",
+        "all 30 tokens are the same; 9 of 9 shingles are on both pages",
+        *(
+            f"3 of 5 distinct {chunk} are on both pages"
+            for chunk in ("words", "sentences", "paragraphs", "texts")
+        ),
+    ],
+)
+def test_reasons_of_shells_and_of_options_have_a_chinese_one(why: str) -> None:
+    assert not re.search(r"[a-z]{2,}", reason(why, "zh"))
 
 
 @pytest.mark.parametrize("words", sorted(CHINESE))

@@ -70,31 +70,31 @@ def add(writer: Writer, *ids: str) -> Future[list[Answer]]:
     return writer.add([text_page("words", id=id_) for id_ in ids])
 
 
-def told(future: Future[list[Answer]]) -> list[str]:
+def ids_of(future: Future[list[Answer]]) -> list[str]:
     return [answer.id for answer in future.result(20)]
 
 
 def test_what_waits_is_written_together(writer: Writer, index: Busy) -> None:
     futures = [add(writer, f"{n}a", f"{n}b") for n in range(5)]
     index.let_go.set()
-    assert [told(each) for each in futures] == [[f"{n}a", f"{n}b"] for n in range(5)]
+    assert [ids_of(each) for each in futures] == [[f"{n}a", f"{n}b"] for n in range(5)]
     assert index.written[1:] == [[f"{n}{x}" for n in range(5) for x in "ab"]]
 
 
 def test_one_page_twice_is_written_in_turn(writer: Writer, index: Busy) -> None:
     futures = [add(writer, "a"), add(writer, "b"), add(writer, "a"), add(writer, "c")]
     index.let_go.set()
-    assert [told(each) for each in futures] == [["a"], ["b"], ["a"], ["c"]]
+    assert [ids_of(each) for each in futures] == [["a"], ["b"], ["a"], ["c"]]
     assert index.written[1:] == [["a", "b"], ["a", "c"]]
 
 
 def test_a_bad_page_spoils_only_its_own_request(writer: Writer, index: Busy) -> None:
     futures = [add(writer, "a"), add(writer, "bad"), add(writer, "b")]
     index.let_go.set()
-    assert told(futures[0]) == ["a"]
+    assert ids_of(futures[0]) == ["a"]
     with pytest.raises(ValueError, match="nobody"):
         futures[1].result(20)
-    assert told(futures[2]) == ["b"]
+    assert ids_of(futures[2]) == ["b"]
 
 
 def test_a_store_that_is_away_is_asked_once(writer: Writer, index: Busy) -> None:
@@ -104,7 +104,7 @@ def test_a_store_that_is_away_is_asked_once(writer: Writer, index: Busy) -> None
     for future in futures:
         with pytest.raises(StoreError, match="away"):
             future.result(20)
-    assert told(add(writer, "c")) == ["c"]
+    assert ids_of(add(writer, "c")) == ["c"]
 
 
 def test_other_work_keeps_its_place(writer: Writer, index: Busy) -> None:
@@ -113,7 +113,7 @@ def test_other_work_keeps_its_place(writer: Writer, index: Busy) -> None:
     after = add(writer, "after")
     index.let_go.set()
     assert seen.result(20) == ["first", "before"]
-    assert told(before) + told(after) == ["before", "after"]
+    assert ids_of(before) + ids_of(after) == ["before", "after"]
 
 
 def test_errors_of_other_work_are_its_own(writer: Writer, index: Busy) -> None:
@@ -122,7 +122,7 @@ def test_errors_of_other_work_are_its_own(writer: Writer, index: Busy) -> None:
     index.let_go.set()
     with pytest.raises(ZeroDivisionError):
         failing.result(20)
-    assert told(after) == ["after"]
+    assert ids_of(after) == ["after"]
 
 
 def test_what_nobody_waits_for_any_more_is_not_begun(writer: Writer, index: Busy) -> None:
@@ -130,7 +130,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(writer: Writer, index: Busy
     kept = add(writer, "kept")
     assert given_up.cancel()
     index.let_go.set()
-    assert told(kept) == ["kept"]
+    assert ids_of(kept) == ["kept"]
     assert ["kept"] in index.written
 
 
@@ -139,7 +139,7 @@ def test_groups_have_a_size(writer: Writer, index: Busy) -> None:
     futures = [add(writer, *(f"{n}-{m}" for m in range(half))) for n in range(2)]
     index.let_go.set()
     for future in futures:
-        assert len(told(future)) == half
+        assert len(ids_of(future)) == half
     assert [len(ids) for ids in index.written] == [1, half, half]
 
 
@@ -147,7 +147,7 @@ def test_a_job_beyond_one_commit_is_written_in_several(writer: Writer, index: Bu
     many = [f"p{number}" for number in range(2 * PAGES_AT_ONCE + 1)]
     future = add(writer, *many)
     index.let_go.set()
-    assert told(future) == many
+    assert ids_of(future) == many
     assert [len(ids) for ids in index.written] == [1, PAGES_AT_ONCE, PAGES_AT_ONCE, 1]
 
 
@@ -165,8 +165,8 @@ def test_large_jobs_are_parsed_while_another_is_written(writer: Writer, index: B
     assert given_up.cancel()  # it gives its place back
     small = add(writer, "small")
     index.let_go.set()
-    assert [told(each)[0] for each in futures] == [f"large{n}" for n in (0, 2, 3, 4)]
-    assert told(small) == ["small"]
+    assert [ids_of(each)[0] for each in futures] == [f"large{n}" for n in (0, 2, 3, 4)]
+    assert ids_of(small) == ["small"]
     assert sum(map(len, index.written)) == 6
 
 
@@ -176,7 +176,7 @@ def test_a_large_page_that_fails_takes_no_place_for_ever(writer: Writer, index: 
     index.let_go.set()
     with pytest.raises(ValueError, match="nobody"):
         futures[0].result(20)
-    assert [told(each)[0] for each in futures[1:]] == list("abcde")
+    assert [ids_of(each)[0] for each in futures[1:]] == list("abcde")
 
 
 def test_callers_that_come_back_are_awaited(index: Busy) -> None:
@@ -186,7 +186,7 @@ def test_callers_that_come_back_are_awaited(index: Busy) -> None:
 
     def client(name: str) -> None:
         for number in range(25):
-            assert told(add(writer, f"{name}{number}"))
+            assert ids_of(add(writer, f"{name}{number}"))
 
     threads = [threading.Thread(target=client, args=(name,)) for name in "abcd"]
     for thread in threads:
@@ -202,7 +202,7 @@ def test_a_request_has_its_time(index: Busy) -> None:
     workers = Workers(cast(Index, cast(Any, index)), 1, 0.5, Metrics())
 
     async def ask() -> list[str]:
-        told = []
+        ids_of = []
         asked: list[Awaitable[object]] = [
             workers.add([text_page("words", id="slow")]),
             workers.add([text_page("words", id="never begun")]),
@@ -211,10 +211,10 @@ def test_a_request_has_its_time(index: Busy) -> None:
         for each in asked:
             with pytest.raises(Problem) as late:
                 await each
-            told.append(f"{late.value.status_code} {late.value.code}")
+            ids_of.append(f"{late.value.status_code} {late.value.code}")
             assert late.value.headers is not None
             assert int(late.value.headers["Retry-After"]) >= 1
-        return told
+        return ids_of
 
     assert asyncio.run(ask()) == ["503 too-slow"] * 3
     index.let_go.set()
@@ -227,4 +227,4 @@ def test_closing_finishes_what_was_given(index: Busy) -> None:
     futures = [add(writer, f"p{n}") for n in range(10)]
     index.let_go.set()
     writer.close()
-    assert [told(each) for each in futures] == [[f"p{n}"] for n in range(10)]
+    assert [ids_of(each) for each in futures] == [[f"p{n}"] for n in range(10)]

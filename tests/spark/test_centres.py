@@ -22,7 +22,7 @@ from neardup.schemas import KEYS
 from neardup.spark.clusters import cluster_pages
 from neardup.spark.columns import feature_rows
 from neardup.spark.judging import PairJudge
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from spark_runs import GROUP, Rows, spark, work
 
 __all__ = ["spark", "work"]

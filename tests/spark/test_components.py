@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from neardup.kernels.grouping import connected_components
 from neardup.spark.components import component_labels
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from spark_runs import GROUP, Rows, pairs_frame, spark, work
 
 __all__ = ["spark", "work"]

@@ -13,7 +13,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.schemas import COUNTS
 from neardup.spark.features import MOST_COUNTS, Counting, Surveyor
 from neardup.spark.records import CHUNK
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.sites import Keys, Survey
 from spark_runs import GROUP, spark, work
 
@@ -47,7 +47,7 @@ def test_every_page_is_given_the_counts_over_all(
     rows = [(place, str(value)) for place, value in enumerate(values)]
     pages = spark.createDataFrame(rows, "place long, page string").repartition(8)
     surveyor = Surveyor(len(rows), work, {}, broadcast_counts)
-    counted = surveyor.count(Counting("counts", count, lookups), pages)(with_count, schema)
+    counted = surveyor.map(Counting("counts", count, lookups), pages, with_count, schema)
     expected = Counter(values.tolist())
     assert {row.place: row["count"] for row in counted.collect()} == {
         place: expected[value] for place, value in enumerate(values.tolist())

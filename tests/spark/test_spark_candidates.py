@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from neardup.rules import candidates as rule
 from neardup.spark import candidates
 from neardup.spark.columns import spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from spark_runs import GROUP, Rows, spark, work
 
 __all__ = ["spark", "work"]
@@ -58,7 +58,7 @@ def packed(spark: SparkSession, rows: Rows, keys: NDArray[np.uint64]) -> DataFra
     return spark.createDataFrame(table, spark_schema(candidates.PACKED_KEYS)).repartition(3)
 
 
-def told(pairs: DataFrame) -> dict[tuple[int, int], int]:
+def shared_by_pair(pairs: DataFrame) -> dict[tuple[int, int], int]:
     counted: dict[tuple[int, int], int] = {}
     for row in pairs.collect():
         pair = row["left"], row["right"]
@@ -75,7 +75,7 @@ def expected(rows: Rows, keys: NDArray[np.uint64]) -> dict[tuple[int, int], int]
 def test_pairs_of_whole_buckets(spark: SparkSession, work: Work) -> None:
     rows, keys = keys_with_a_hot_one()
     pairs = candidates.sharing_keys(packed(spark, rows, keys), work)
-    assert told(pairs) == expected(rows, keys)
+    assert shared_by_pair(pairs) == expected(rows, keys)
 
 
 @pytest.mark.parametrize("size", [300, 1000])
@@ -85,7 +85,7 @@ def test_pairs_of_large_buckets(spark: SparkSession, work: Work, size: int, most
     pairs = candidates.sharing_keys(
         packed(spark, rows, keys), work, keys_of_a_bucket=most, range_size=size
     )
-    assert told(pairs) == expected(rows, keys)
+    assert shared_by_pair(pairs) == expected(rows, keys)
 
 
 def test_no_task_gets_more_of_a_key_than_a_range(spark: SparkSession, work: Work) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from neardup.pages.urls import canonicalise
 from neardup.rules.keeping import POLICIES, JudgedPairs, choose_kept
-from neardup.spark.clusters import kept_pages
+from neardup.spark.keeping import kept_pages
 from spark_runs import GROUP, spark
 
 __all__ = ["spark"]

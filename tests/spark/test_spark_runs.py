@@ -26,14 +26,14 @@ from neardup.evaluation.synth import synth
 from neardup.local import result
 from neardup.local.exchange import unpacked_counts
 from neardup.model import RawPage, Source
-from neardup.pages.readers import Range
+from neardup.pages.ranges import Range
 from neardup.pages.writers import writer_for
 from neardup.schemas import COUNTS, FORMAT
 from neardup.spark import drop_duplicates, find_duplicates, pipeline, reading, session
 from neardup.spark.columns import ROW_COUNTS, bounded, packed_counts, whole_groups
 from neardup.spark.pipeline import dedup
 from neardup.spark.sample import sampled_outcome
-from neardup.spark.session import Work
+from neardup.spark.work import BOUNDED_FILES, Work
 from sample_pages import long_html, sample_records, write_jsonl
 from spark_runs import GROUP, answer, spark, work
 
@@ -210,7 +210,7 @@ def test_pages_of_any_size_in_small_batches(
     pages = str(write_jsonl(tmp_path / "pages.jsonl", records))
     here = answer(api.dedup(pages, tmp_path / "local"))
     monkeypatch.setitem(session.DURING_A_RUN, "spark.sql.execution.arrow.maxBytesPerBatch", "20000")
-    monkeypatch.setitem(session.BOUNDED_FILES, "parquet.block.size", "20000")
+    monkeypatch.setitem(BOUNDED_FILES, "parquet.block.size", "20000")
     assert answer(dedup(pages, tmp_path / "spark", broadcast_counts=0)) == here
 
 

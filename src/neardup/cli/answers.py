@@ -1,24 +1,16 @@
-"""`neardup check` from inputs to printed answers: read pages, look them up, print one line each.
-
-With --write-kept, the pages that are not duplicates are written to a file of their own. With
-revisits, nothing is left out: a page whose payload is in a record of this file, or of that of an
-earlier run, is written as a WARC `revisit` record, and every other page as it is.
-"""
+"""`neardup check` from inputs to printed answers: read pages, look them up, print one line each."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import astuple, replace
-from functools import partial
-from hashlib import sha256
+from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import Any, TextIO
@@ -27,22 +19,16 @@ import xxhash
 from rich.console import Console
 from rich.text import Text
 
-from neardup.cli.messages import ProgressLines, shown_progress
-from neardup.errors import InterruptedRunError, UsageError
+from neardup.cli.messages import say_compiling, shown_progress
+from neardup.errors import InterruptedRunError
 from neardup.index import Answer, Index
 from neardup.index.writer import Writer
-from neardup.kernels.jit import when_compiling
-from neardup.local.result import check_kept
 from neardup.local.run import Progress
 from neardup.model import RawPage, Relation, Skip
 from neardup.pages import Limits
 from neardup.pages.jsonl import read_lines
 from neardup.pages.readers import read_records
 from neardup.pages.streams import chunks
-from neardup.pages.warc import IDENTICAL, NEAR, Reference, compose_revisit, payload_of, reference_to
-from neardup.pages.writers import PageWriter, WarcWriter, warc_record, writer_for
-from neardup.stores.session import Session
-from neardup.text.charset import to_utf8
 
 STANDARD_INPUT = 0  # file descriptor
 PIPED = 64  # pages read ahead from a pipe
@@ -79,7 +65,7 @@ class Skips:
 
 
 def records_of(
-    inputs: Sequence[str], limits: Limits, skips: Skips, *, keep_original: bool = False
+    inputs: Sequence[str], limits: Limits, skips: Skips, *, keep_original: bool
 ) -> Iterator[RawPage | Skip]:
     """The pages of all inputs. Those on standard input come last, each as soon as it arrives.
 
@@ -283,7 +269,7 @@ def _in_words(counts: Counter[str]) -> str:
 def _progress(out: TextIO) -> Iterator[Callable[[], None]]:
     """A function to call after each page. On a terminal the lines themselves show progress."""
     if out.isatty():
-        when_compiling(ProgressLines().compiling)
+        say_compiling()
         yield lambda: None
     else:
         with shown_progress() as progress:
@@ -307,89 +293,3 @@ class _Late:
         if self._shows:
             self._progress.advance(self._unshown)
             self._unshown = 0
-
-
-PAYLOADS, PAGES = "warc payload", "warc page"  # in the state of the store: what was written whole
-AT_ONCE = 1_000  # references stored per transaction
-
-
-@contextmanager
-def kept_pages(
-    path: Path, inputs: Sequence[str], index: Index, *, revisit: bool, near: bool, force: bool
-) -> Iterator[KeptPages]:
-    """Takes pages with their answers; the file is there, whole, when all of them were taken."""
-    check_kept(path, inputs, force=force)
-    if (revisit or near) and not any(each == ".warc" for each in path.suffixes[-2:]):
-        raise UsageError(f"{path}: revisit records need a WARC file, such as new.warc.gz")
-    with writer_for(path) as writer:
-        kept = KeptPages(writer, index, revisit=revisit or near, near=near)
-        yield kept
-    kept.remember()  # only now: a reference must not point into a file that was never written
-
-
-class KeptPages:
-    def __init__(self, writer: PageWriter, index: Index, *, revisit: bool, near: bool) -> None:
-        self._writer = writer
-        self._index = index
-        self._revisit = revisit
-        self._near = near
-        self._waiting: deque[RawPage] = deque()
-        self._written: dict[tuple[str, str], Reference] = {}  # whole, by map and key
-
-    def note(self, records: Iterable[RawPage | Skip]) -> Iterator[RawPage | Skip]:
-        """The records, whose pages are held until their answers come."""
-        for record in records:
-            if isinstance(record, RawPage):
-                self._waiting.append(record)
-            yield record
-
-    def follow(self, answers: Generator[Answer | Skip]) -> Generator[Answer | Skip]:
-        """The answers, each after its page is written."""
-        for answer in answers:
-            if isinstance(answer, Answer):
-                self._take(self._waiting.popleft(), answer)
-            yield answer
-
-    def _take(self, page: RawPage, answer: Answer) -> None:
-        if not self._revisit:
-            if not answer.duplicate:
-                text = to_utf8(page.body, page.charset)[0].decode()
-                self._writer.write(page, text)
-            return
-        assert isinstance(self._writer, WarcWriter)
-        record = warc_record(page)
-        digest = sha256(payload_of(record)[1]).hexdigest()
-        same = self._known(PAYLOADS, digest)
-        other = self._known(PAGES, answer.of) if self._near and answer.duplicate else None
-        if same is not None:
-            self._written[PAGES, page.id] = same
-            self._writer.write_record(compose_revisit(record, same, IDENTICAL))
-        elif other is not None:
-            how = {
-                "WARC-Neardup-Relation": str(answer.relation),
-                "WARC-Neardup-Similarity": f"{answer.similarity or 0.0:.4f}",
-            }
-            self._writer.write_record(compose_revisit(record, other, NEAR, how))
-        else:
-            self._writer.write_record(record)
-            reference = reference_to(record)
-            self._written[PAYLOADS, digest] = self._written[PAGES, page.id] = reference
-
-    def _known(self, kind: str, key: str | None) -> Reference | None:
-        """The record with that payload, or of that page, in this file or an earlier one."""
-        if key is None:
-            return None
-        if (kind, key) in self._written:
-            return self._written[kind, key]
-        stored = self._index.store.read(lambda session: session.state(kind, key))
-        return None if stored is None else Reference(*json.loads(stored))
-
-    def remember(self) -> None:
-        """Store where whole records are, for the next run."""
-        rows = [
-            (kind, key, json.dumps(astuple(reference)))
-            for (kind, key), reference in self._written.items()
-        ]
-        for start in range(0, len(rows), AT_ONCE):
-            some = rows[start : start + AT_ONCE]
-            self._index.store.write(partial(Session.put_state, rows=some))

@@ -14,7 +14,10 @@ from neardup.cli.options import (
     Inputs,
     PageOptions,
     Preset,
+    SearchText,
+    StoreKeep,
     View,
+    Window,
     limits_of,
     option,
 )
@@ -40,9 +43,9 @@ def check(
     view: View = None,
     set_: Assignments = None,
     no_text: Annotated[bool, option("check.no_text")] = False,
-    search_text: Annotated[bool, option("check.search_text")] = False,
-    keep: Annotated[str | None, option("check.keep")] = None,
-    window: Annotated[str | None, option("check.window")] = None,
+    search_text: SearchText = False,
+    keep: StoreKeep = None,
+    window: Window = None,
     workers: Annotated[int | None, option("check.workers")] = None,
     **pages: Unpack[PageOptions],
 ) -> None:
@@ -52,8 +55,8 @@ def check(
     content changes nothing; with other content it replaces the earlier version. A page is in the
     store once its answer is printed. Pages on standard input are answered as they arrive.
     """
-    prepare_run(method or "own-text")
-    from neardup.cli.answers import Skips, answers_to, kept_pages, records_of, show_answers  # noqa: PLC0415
+    prepare_run(method)
+    from neardup.cli.answers import Skips, answers_to, records_of, show_answers  # noqa: PLC0415
     from neardup.index import Index  # noqa: PLC0415
 
     skips = Skips()
@@ -81,6 +84,8 @@ def check(
     ):
         kept = None
         if write_kept is not None:
+            from neardup.cli.kept_pages import kept_pages  # noqa: PLC0415
+
             kept = stack.enter_context(
                 kept_pages(
                     write_kept, inputs, index, revisit=revisit, near=revisit_near, force=force

@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neardup.cli.dedup import read_assignments
-from neardup.cli.options import AsJson, Assignments, Preset, Threshold, View, argument, option
+from neardup.cli.options import (
+    DEFAULT_METHOD,
+    AsJson,
+    Assignments,
+    Preset,
+    Threshold,
+    View,
+    argument,
+    option,
+)
 from neardup.cli.warm_up import prepare_run
 from neardup.config import describe_options
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
     from neardup.methods.base import Method
-    from neardup.model import Verdict
 
 
 def compare(
     a: Annotated[str, argument("compare.a")],
     b: Annotated[str, argument("compare.b")],
-    method: Annotated[str, option("compare.method")] = "own-text",
+    method: Annotated[str, option("compare.method")] = DEFAULT_METHOD,
     preset: Preset = None,
     view: View = None,
     threshold: Threshold = None,
@@ -34,7 +42,7 @@ def compare(
     prepare_run(method)
     from neardup.api import judge_parsed, one_page  # noqa: PLC0415
     from neardup.cli.tables import show_verdicts  # noqa: PLC0415
-    from neardup.methods.registry import BUILT_IN, make_method, method_class  # noqa: PLC0415
+    from neardup.methods.registry import every_method, make_method  # noqa: PLC0415
     from neardup.pages.raw import raw_batch  # noqa: PLC0415
     from neardup.text.parse import parse  # noqa: PLC0415
 
@@ -42,17 +50,12 @@ def compare(
     if method == "all" and (options or threshold is not None):
         raise UsageError("--set and --threshold need one method: --method NAME")
     pages = parse(raw_batch([one_page(a), one_page(b)]))
-    verdicts: dict[str, Verdict] = {}
-    for name in BUILT_IN if method == "all" else [method]:
-        has_preset = method != "all" or bool(method_class(name).paper_preset)
-        chosen = make_method(
-            name,
-            options,
-            preset=(preset if has_preset else None) or "default",
-            view=view,
-            threshold=threshold,
-        )
-        verdicts[name] = judge_parsed(chosen, pages)
+    if method == "all":
+        chosen = {each.name: each for each in every_method(preset, view)}
+    else:
+        made = make_method(method, options, preset=preset, view=view, threshold=threshold)
+        chosen = {method: made}
+    verdicts = {name: judge_parsed(each, pages) for name, each in chosen.items()}
     if as_json:
         data = [{"method": name, **asdict(verdict)} for name, verdict in verdicts.items()]
         typer.echo(json.dumps(data, ensure_ascii=False))
@@ -61,7 +64,7 @@ def compare(
     if method != "all" and texts:
         from neardup.cli.texts import show_texts  # noqa: PLC0415
 
-        show_texts(chosen, pages, verdicts[method].evidence)
+        show_texts(chosen[method], pages, verdicts[method].evidence)
 
 
 def methods(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from neardup.cli.messages import shown_progress
 from neardup.cli.options import (
     COLUMNS,
+    DEFAULT_METHOD,
     Assignments,
     Force,
     Inputs,
     PageOptions,
     Preset,
+    ReportLanguage,
     Threshold,
     View,
     argument,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: Mapping[str, object] = {
     "engine": "local",
-    "method": "own-text",
+    "method": DEFAULT_METHOD,
     "preset": "default",
     "view": None,
     "keep": None,
@@ -47,6 +49,11 @@ DEFAULTS: Mapping[str, object] = {
     **{f"{what}_column": None for what in COLUMNS},
     "master": None,
     "partitions": None,
+}
+CHOICES = {
+    "engine": ("local", "spark"),
+    "format": ("jsonl", "parquet", "csv", "xlsx"),
+    "language": ("en", "zh"),
 }
 KINDS = {"workers": int, "partitions": int, "threshold": float}  # others without a default: str
 # Settings that only one engine has.
@@ -97,7 +104,7 @@ def dedup(
     if dry_run and not local:
         raise UsageError("--dry-run needs --engine local")
 
-    # Before all that is slow to load: what has to be compiled is said in the first second.
+    # Before the slow imports, so that people read within a second that kernels are compiled.
     if local:
         find_files(inputs)
         prepare_run(settings["method"])
@@ -108,13 +115,14 @@ def dedup(
     limits = limits_of(settings)
     for name in ("max_page_size", "base_url", *(f"{what}_column" for what in COLUMNS)):
         del settings[name]
+    if settings["memory"] is not None:
+        settings["memory"] = parse_size(settings["memory"])
     if local:
         from neardup.api import dedup as run  # noqa: PLC0415
         from neardup.local.estimate import allowed_memory  # noqa: PLC0415
         from neardup.local.result import check_outputs  # noqa: PLC0415
 
-        chosen = None if settings["memory"] is None else parse_size(settings["memory"])
-        settings["memory"] = allowed_memory(chosen, settings["workers"], limits)
+        settings["memory"] = allowed_memory(settings["memory"], settings["workers"], limits)
         if not dry_run:
             check_outputs(Path(out), write_kept, inputs, force=force)
         room_in = None if dry_run or force else out
@@ -124,8 +132,6 @@ def dedup(
     else:
         from neardup.spark.pipeline import dedup as run  # noqa: PLC0415
 
-        if settings["memory"] is not None:
-            settings["memory"] = parse_size(settings["memory"])
     settings |= {"write_kept": write_kept, "resume": resume, "report": not no_report}
     with shown_progress(lambda: _interrupted(out)) as progress:
         result = run(
@@ -154,7 +160,6 @@ def merge_settings(
     config: Path | None, arguments: Mapping[str, object], assignments: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, object]]:
     """The run's settings and the method's options. Later ones win: defaults, file, command line."""
-
     stored = read_toml(config) if config else {}
     options = stored.pop("options", {})
     if not isinstance(options, dict):
@@ -179,26 +184,15 @@ def check_settings(settings: Mapping[str, object]) -> None:
         is_whole = wanted is float and type(value) is int
         if value is not None and type(value) is not wanted and not is_whole:
             raise UsageError(f"{name!r} must be of type {wanted.__name__}, not {value!r}")
-    check_format(str(settings["format"]))
-    check_language(str(settings["language"]))
-    if settings["engine"] not in ("local", "spark"):
-        raise unknown("engine", settings["engine"], ("local", "spark"))
+    for what in CHOICES:
+        check_choice(what, settings[what])
 
 
-def check_format(name: str) -> Literal["jsonl", "parquet", "csv", "xlsx"]:
-    """The output format by its name; an error for an unknown one."""
-    match name:
-        case "jsonl" | "parquet" | "csv" | "xlsx":
-            return name
-    raise unknown("format", name, ("jsonl", "parquet", "csv", "xlsx"))
-
-
-def check_language(name: str) -> Literal["en", "zh"]:
-    """The language of the report by its name."""
-    match name:
-        case "en" | "zh":
-            return name
-    raise unknown("language", name, ("en", "zh"))
+def check_choice(what: str, name: object) -> Any:
+    """The name, if it is one of the `CHOICES`."""
+    if name not in CHOICES[what]:
+        raise unknown(what, name, CHOICES[what])
+    return name
 
 
 def read_assignments(assignments: Sequence[str]) -> dict[str, object]:
@@ -217,7 +211,7 @@ def recluster(
     keep: Annotated[str | None, option("recluster.keep")] = None,
     contained: Annotated[bool | None, option("recluster.contained")] = None,
     format_: Annotated[str, option("recluster.format")] = "jsonl",
-    language: Annotated[str, option("recluster.language")] = "en",
+    language: ReportLanguage = "en",
     force: Force = False,
 ) -> None:
     """Cluster the judged pairs of an earlier result again, without reading its pages.
@@ -235,8 +229,8 @@ def recluster(
             threshold=threshold,
             keep=keep,
             contained=contained,
-            format=check_format(format_),
-            language=check_language(language),
+            format=check_choice("format", format_),
+            language=check_choice("language", language),
             force=force,
             progress=progress,
         )
@@ -245,17 +239,16 @@ def recluster(
 
 def demo(
     out: Annotated[Path, option("demo.out")] = Path("demo-output"),
-    language: Annotated[str, option("demo.language")] = "en",
+    language: ReportLanguage = "en",
 ) -> None:
     """Find and show the duplicates among some fifty bundled English and Chinese pages."""
-    prepare_run("own-text")
+    prepare_run()
     from neardup.api import dedup  # noqa: PLC0415
     from neardup.cli.outcome import show_outcome  # noqa: PLC0415 - keeps --help quick
     from neardup.cli.tables import show_clusters  # noqa: PLC0415
 
+    in_language = check_choice("language", language)
     with shown_progress() as progress:
-        result = dedup(
-            str(DEMO_PAGES), out, language=check_language(language), force=True, progress=progress
-        )
+        result = dedup(str(DEMO_PAGES), out, language=in_language, force=True, progress=progress)
     show_clusters(result)
     show_outcome(result)

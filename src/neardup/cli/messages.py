@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LINE_EVERY = 5.0  # seconds between lines of progress
+WORDS: dict[str, str] = TEXTS["stages"]
+COMPILING = "compiling kernels for this machine; this happens once"
 
 quiet = False  # whether progress is left out
 
@@ -44,6 +47,20 @@ def set_up(*, silent: bool, verbose: bool, log_file: str | None) -> None:
         logger = logging.getLogger("neardup")
         logger.setLevel(logging.DEBUG)
         logger.addHandler(handler)
+
+
+def say(message: str) -> None:
+    """Print a line on standard error, unless -q was given."""
+    if not quiet:
+        print(f"neardup: {message}", file=sys.stderr, flush=True)
+
+
+def say_compiling(show: Callable[[str], None] = say) -> None:
+    """Say so once if kernels are compiled from now on."""
+    from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - keeps --help quick
+
+    unsaid = [COMPILING]
+    when_compiling(lambda _: show(unsaid.pop()) if unsaid else None)
 
 
 def with_messages(command: Callable[..., None]) -> Callable[..., None]:
@@ -80,42 +97,24 @@ def _keyword(name: str, kind: Any, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-LINE_EVERY = 5.0  # seconds between plain lines
-WORDS: dict[str, str] = TEXTS["stages"]
-COMPILING = "compiling kernels for this machine; this happens once"
-
-
 @contextmanager
 def shown_progress(
     interrupted: str | Callable[[], str] = "no result was written",
 ) -> Iterator[Progress]:
     """Show progress while the block runs, unless -q was given.
 
-    Ctrl-C becomes an error that says `interrupted`, or what that gives then.
+    Ctrl-C becomes an error that ends with `interrupted`, or with what that returns at the time.
     """
-    shown: NoProgress | ProgressBar | ProgressLines = NoProgress()
-    if not quiet:
-        shown = ProgressBar() if sys.stderr.isatty() else ProgressLines()
-    from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - keeps --help quick
-
-    when_compiling(shown.compiling)
+    bar = ProgressBar() if sys.stderr.isatty() and not quiet else None
+    say_compiling(say if bar is None else bar.say)
     try:
-        yield shown
+        yield bar or (Silent() if quiet else ProgressLines())
     except KeyboardInterrupt:
         outcome = interrupted if isinstance(interrupted, str) else interrupted()
         raise InterruptedRunError(f"interrupted; {outcome}") from None
     finally:
-        shown.close()
-
-
-class NoProgress(Silent):
-    """Shows nothing, after -q."""
-
-    def compiling(self, _: str) -> None:
-        """Nothing to show."""
-
-    def close(self) -> None:
-        """Nothing to close."""
+        if bar is not None:
+            bar.close()
 
 
 class ProgressLines:
@@ -124,34 +123,19 @@ class ProgressLines:
     def __init__(self) -> None:
         self._name = ""
         self._count = 0
-        self._size = 0
         self._started = self._printed = time.monotonic()
-        self._said_compiling = False
 
     def stage(self, name: str, total: int | None = None) -> None:
-        self._name, self._count, self._size = name, 0, 0
+        self._name, self._count = name, 0
         self._started = self._printed = time.monotonic()
-        self._print(f"{WORDS[name]}{f' ({total:,})' if total else ''}")
+        say(f"{WORDS[name]}{f' ({total:,})' if total else ''}")
 
     def advance(self, count: int, size: int = 0) -> None:
         self._count += count
-        self._size += size
         if time.monotonic() - self._printed >= LINE_EVERY:
             self._printed = time.monotonic()
             rate = self._count / (self._printed - self._started)
-            self._print(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
-
-    def compiling(self, _: str) -> None:
-        if not self._said_compiling:
-            self._said_compiling = True
-            self._print(COMPILING)
-
-    def close(self) -> None:
-        """Nothing to close; `ProgressBar` has something."""
-
-    @staticmethod
-    def _print(message: str) -> None:
-        print(f"neardup: {message}", file=sys.stderr, flush=True)
+            say(f"{WORDS[self._name]}: {self._count:,}, {rate:,.0f}/s")
 
 
 class ProgressBar:
@@ -172,7 +156,6 @@ class ProgressBar:
         )
         self._task: TaskID | None = None
         self._started = time.monotonic()
-        self._said_compiling = False
         self._bar.start()
 
     def stage(self, name: str, total: int | None = None) -> None:
@@ -187,6 +170,10 @@ class ProgressBar:
             rate = done / max(time.monotonic() - self._started, 1e-3)
             self._bar.update(self._task, rate=f"{rate:,.0f}/s")
 
+    def say(self, message: str) -> None:
+        """Print a line above the bar."""
+        self._bar.console.print(message, style="dim")
+
     def close(self) -> None:
         self._finish()
         self._bar.stop()
@@ -195,8 +182,3 @@ class ProgressBar:
         if self._task is not None:
             done = self._bar.tasks[self._task].completed
             self._bar.update(self._task, total=done or 1, completed=done or 1)
-
-    def compiling(self, _: str) -> None:
-        if not self._said_compiling:
-            self._said_compiling = True
-            self._bar.console.print(COMPILING, style="dim")

@@ -22,14 +22,15 @@ VALUES: Mapping[object, str] = {int: "N", float: "NUMBER", Path: "PATH", str: "T
 _TEXT = re.compile(r".*", re.S)
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _DECIMAL = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
-# Texts that every reader of numbers takes for such values.
+# Texts that are values of these types beyond doubt; typer decides about the others.
 PLAIN: Mapping[object, re.Pattern[str]] = {str: _TEXT, int: _WHOLE, float: _DECIMAL}
 # A run of backslashes is tried from its first one only, or it would take quadratic time.
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[[a-z#/@][^[]*?])")
 TEXTS = read_toml(Path(__file__).with_name("help.toml"))
 # The methods of this package; `methods.registry` has them too, and would load Arrow for --help.
+DEFAULT_METHOD = "own-text"
 METHODS = [
-    *("own-text", "edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"),
+    *(DEFAULT_METHOD, "edit-distance", "two-phase", "news-clusters", "word-table", "feature-code"),
     *("exact", "simhash", "minhash", "supershingle", "i-match", "spotsigs", "chunk-hash"),
 ]
 
@@ -150,6 +151,10 @@ DuplicateFrom = Annotated[float | None, option("shared.duplicate_from")]
 AsJson = Annotated[bool, option("shared.as_json")]
 Threshold = Annotated[float | None, option("shared.threshold")]
 Force = Annotated[bool, option("shared.force")]
+ReportLanguage = Annotated[str, option("shared.language")]
+StoreKeep = Annotated[str | None, option("shared.store_keep")]
+Window = Annotated[str | None, option("shared.window")]
+SearchText = Annotated[bool, option("shared.search_text")]
 
 COLUMNS = ("text", "html", "id", "url", "title", "time")
 
@@ -169,7 +174,6 @@ class PageOptions(TypedDict):
 
 def limits_of(settings: Mapping[str, Any]) -> Limits:
     """The limits of readers: `max_page_size`, `base_url` and the names of columns."""
-
     named = {what: settings.get(f"{what}_column") for what in COLUMNS}
     return Limits(
         page_bytes=parse_size(settings["max_page_size"] or "20MB"),

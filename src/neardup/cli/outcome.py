@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from neardup.cli import messages
+from neardup.cli.messages import say
 from neardup.errors import OutputError
 from neardup.local.estimate import estimate
 from neardup.local.prior import check_earlier
@@ -21,17 +20,14 @@ from neardup.methods.registry import make_method, method_class, threshold_option
 from neardup.pages import Limits
 from neardup.rules.keeping import keep_policy
 
-if TYPE_CHECKING:
-    pass
-
 
 def show_needs(
     inputs: Sequence[str],
     limits: Limits,
     settings: Mapping[str, Any],
     options: Mapping[str, object],
-    out: str | None = None,
-    against: str | None = None,
+    out: str | None,
+    against: str | None,
 ) -> None:
     """Print the estimated time and memory of a run on standard error.
 
@@ -55,8 +51,7 @@ def show_needs(
         message = needs.in_words()
         if needs.memory > settings["memory"]:
             message += "; that is more than --memory allows"
-    if not messages.quiet:
-        print(f"neardup: {message}", file=sys.stderr)
+    say(message)
     if needs is not None and out is not None:
         check_room(out, needs.disk)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from neardup.cli.dedup import read_assignments
-from neardup.cli.options import Assignments, option
+from neardup.cli.options import Assignments, SearchText, StoreKeep, Window, option
 from neardup.cli.store import parse_span
 from neardup.cli.warm_up import prepare_run
 from neardup.config import parse_size
@@ -40,11 +40,11 @@ def serve(
     timeout: Annotated[float, option("serve.timeout")] = 60.0,
     method: Annotated[str | None, option("serve.method")] = None,
     set_: Assignments = None,
-    search_text: Annotated[bool, option("serve.search_text")] = False,
+    search_text: SearchText = False,
     webhook: Annotated[list[str] | None, option("serve.webhook")] = None,
     webhook_kinds: Annotated[str, option("serve.webhook_kinds")] = "created,merged,split",
-    keep: Annotated[str | None, option("serve.keep")] = None,
-    window: Annotated[str | None, option("serve.window")] = None,
+    keep: StoreKeep = None,
+    window: Window = None,
     proxies: Annotated[str, option("serve.proxies")] = "127.0.0.1",
     log_level: Annotated[str, option("serve.log_level")] = "info",
 ) -> None:
@@ -84,7 +84,7 @@ def serve(
     except ImportError as error:
         raise MissingExtraError("the service", "service") from error
     _check(settings, workers, method, read_assignments(set_ or []), requested)
-    prepare_run(method or "own-text")
+    prepare_run(method)
     _run(settings, workers, proxies, log_level)
 
 
@@ -118,7 +118,6 @@ def _check(
 
 def _check_port(host: str, port: int) -> None:
     """Refuse an address that cannot be listened on: uvicorn would log it and exit with 0."""
-
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

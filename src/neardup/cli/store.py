@@ -61,7 +61,6 @@ def recheck(
     names where most of their pages stay. Writers wait while it runs; readers
     do not.
     """
-
     opened = _open(store, upgrade=True)
     with opened as index, shown_progress("the store is as it was before") as progress:
         outcome = index.recheck(keep=keep, work=work, progress=progress)
@@ -93,16 +92,15 @@ def parse_span(text: str | None) -> timedelta | None:
     """A duration from 12h, 7d or 8w; None if there is none."""
     if text is None:
         return None
-    span = parse_age(text) if text.strip()[-1:] in HOURS else None
-    if not isinstance(span, timedelta):
+    if (span := _duration(text)) is None:
         raise UsageError(f"{text!r} is not a length of time: write 12h, 7d or 8w")
     return span
 
 
 def parse_age(text: str) -> timedelta | datetime:
     """A duration from 12h, 30d or 8w; a moment (UTC) from 2026-01-31 or 2026-01-31T12:00."""
-    if span := re.fullmatch(r"(\d{1,6})([hdw])", text.strip()):
-        return timedelta(hours=int(span[1]) * HOURS[span[2]])
+    if (span := _duration(text)) is not None:
+        return span
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -110,6 +108,11 @@ def parse_age(text: str) -> timedelta | datetime:
             f"{text!r} is not an age: write 12h, 30d or 8w, or a date such as 2026-01-31"
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _duration(text: str) -> timedelta | None:
+    match = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
+    return timedelta(hours=int(match[1]) * HOURS[match[2]]) if match else None
 
 
 def _open(url: str, *, upgrade: bool = False) -> Index:

@@ -121,7 +121,6 @@ def _figures(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def show_methods(classes: list[type[Method]]) -> None:
     """One line per method."""
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("method", min_width=max(len(cls.name) for cls in classes))
     table.add_column("view", min_width=max(len(view) for view in View))
@@ -143,7 +142,6 @@ def _threshold_info(cls: type[Method]) -> Any:
 
 def show_method(cls: type[Method]) -> None:
     """Everything about one method."""
-
     console = Console(highlight=False)
     console.print(f"[bold]{cls.name}[/bold]: {(cls.__doc__ or '').strip().splitlines()[0]}")
     threshold = _threshold_info(cls)
@@ -152,7 +150,7 @@ def show_method(cls: type[Method]) -> None:
         "for": cls.languages,
         "cost": cls.cost,
         "view": f"{cls.default_view}; --view changes it",
-        "threshold": "none: it goes by its options"
+        "threshold": "none; its options decide"
         if threshold is None
         else f"{threshold.default:g}; --threshold changes it",
         "preset": "paper: " + ", ".join(f"{k}={v}" for k, v in cls.paper_preset.items())

@@ -21,7 +21,6 @@ LONGEST_SHARED = 400  # characters of shared text in a row
 
 def show_texts(method: Method, pages: RecordBatch, evidence: Mapping[str, Any]) -> None:
     """Print the two texts side by side: what counts stands out, the rest is dimmed and folded."""
-
     weighed = texts_with_weights(method, pages, survey_batch(method, pages))
     marked = mark_texts(PageText.of(*weighed[0]), PageText.of(*weighed[1]))
     console = Console(highlight=False)
@@ -61,7 +60,6 @@ def _folded(cell: Cell, more: int) -> Text:
 
 def _marked(cell: Cell, *, plain: bool) -> Text:
     """Text that counts; without colours, [-...-] is only in A and {+...+} only in B."""
-
     marks = {Part.LEFT: ("[-", "-]"), Part.RIGHT: ("{+", "+}")}
     styles = {Part.LEFT: "black on yellow", Part.RIGHT: "white on blue", Part.WRITTEN: "underline"}
     shown = Text()

@@ -16,22 +16,23 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from neardup.cli import messages
-from neardup.cli.options import METHODS, option
+from neardup.cli.messages import COMPILING, LINE_EVERY, say
+from neardup.cli.options import DEFAULT_METHOD, METHODS, option
 from neardup.errors import OutputError, UsageError
 from neardup.kernels.compiled import baseline, cannot_keep, compiling_alone, is_ready, note_ready
+from neardup.local.run import default_workers
 from neardup.model import RawPage
 
 DEMO_PAGES = Path(__file__).parent / "demo_pages" / "pages"
 SAMPLE = 12  # pages
-LINE_EVERY = 5.0  # seconds between lines of progress
 DONE = "done"  # what a process prints after a part; other lines are names of kernels
 # What few pages have: a shadow root with a slot, and a word that mixes scripts.
 RARE = "<x-y><template shadowrootmode=open><slot></slot></template>раge</x-y>"
@@ -52,21 +53,20 @@ def warm_up(portable: Annotated[bool, option("warm-up.portable")] = False) -> No
         os.environ |= {"NUMBA_CPU_NAME": oldest.cpu, "NUMBA_CPU_FEATURES": ""}
     compiled = prepare("pages", *METHODS)
     compiled += prepare(*(f"run-{name}" for name in METHODS))
-    if not messages.quiet:
-        seconds = time.monotonic() - started
-        print(f"neardup: kernels ready: {compiled} compiled in {seconds:.0f} s", file=sys.stderr)
+    say(f"kernels ready: {compiled} compiled in {time.monotonic() - started:.0f} s")
 
 
-def prepare_run(method: str) -> None:
-    """Compile what a run with a method needs, as `prepare` does.
+def prepare_run(method: str | None = None) -> None:
+    """Compile what a run with a method, or with the default one, needs, as `prepare` does.
 
     Where kernels cannot be kept, the run compiles as it goes.
     """
     _keep_pandas_out()
     try:
-        prepare("pages", *(METHODS if method == "all" else [method] if method in METHODS else []))
+        named = METHODS if method == "all" else [method or DEFAULT_METHOD]
+        prepare("pages", *(name for name in named if name in METHODS))
     except OutputError as error:
-        _say(f"{error}; they are compiled again in every run")
+        say(f"{error}; they are compiled again in every run")
         # Said once: there are hundreds of kernels, each of which would say so.
         log = logging.getLogger("neardup")
         log.addFilter(lambda record: "cannot keep a compiled kernel" not in record.msg)
@@ -105,101 +105,86 @@ def prepare(*parts: str) -> int:
     """
     if all(map(is_ready, parts)):
         return 0
-    _say("compiling kernels for this machine; this happens once")
+    say(COMPILING)
     with compiling_alone():
         missing = [part for part in parts if not is_ready(part)]
         if not missing:
             return 0
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        compiling = _Compiling(missing, min(len(missing), cores or 1))
-        with compiling:
-            compiling.wait()
-    if compiling.error is not None:
-        raise cannot_keep(compiling.error)
-    return len(compiling.kernels)
+        return _compile(missing, min(len(missing), default_workers()))
 
 
-class _Compiling:
-    """Processes that compile parts, one after another, until there are no more."""
-
-    def __init__(self, parts: list[str], count: int) -> None:
-        self.kernels: list[str] = []
-        self.error: OSError | None = None  # why kernels could not be kept
-        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        for part in parts:
-            self._waiting.put(part)
-        self._started = time.monotonic()
-        command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
-        self._processes = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def _compile(parts: list[str], count: int) -> int:
+    """Compile parts in this many processes, one part after another; how many kernels there were."""
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for part in parts:
+        waiting.put(part)
+    kernels: list[str] = []
+    started = time.monotonic()
+    with ThreadPoolExecutor(count) as pool, ExitStack() as processes:
+        leading = [
+            pool.submit(_lead, processes.enter_context(_process()), waiting, kernels)
             for _ in range(count)
         ]
-        self._threads = [
-            threading.Thread(target=self._lead, args=(process,), daemon=True)
-            for process in self._processes
-        ]
+        while wait(leading, LINE_EVERY).not_done:
+            say(f"compiled {len(kernels)} kernels, {time.monotonic() - started:.0f} s")
+    for each in leading:
+        if error := each.result():
+            raise cannot_keep(error)
+    return len(kernels)
 
-    def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
 
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()  # those that are still there: after Ctrl-C
-        for thread, process in zip(self._threads, self._processes, strict=True):
-            thread.join()
-            with process:
-                """Closes its pipes and waits for its end."""
+@contextmanager
+def _process() -> Iterator[subprocess.Popen[str]]:
+    """A process that compiles; killed if it is still there at the end, as after Ctrl-C."""
+    command = [sys.executable, "-P", "-m", "neardup.cli.warm_up"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
-    def wait(self) -> None:
-        said = self._started
-        while any(thread.is_alive() for thread in self._threads):
-            time.sleep(0.1)
-            if time.monotonic() - said >= LINE_EVERY:
-                said = time.monotonic()
-                _say(f"compiled {len(self.kernels)} kernels, {said - self._started:.0f} s")
 
-    def _lead(self, process: subprocess.Popen[str]) -> None:
-        """Give a process one part after another. One that fails is left to the command itself,
-        which compiles as it goes and meets the error."""
-        assert process.stdin is not None
-        assert process.stdout is not None
+def _lead(
+    process: subprocess.Popen[str], waiting: queue.SimpleQueue[str], kernels: list[str]
+) -> OSError | None:
+    """Give a process one part after another; why its kernels could not be kept, if so.
+
+    A part that fails is left to the command itself, which compiles as it goes and meets the error.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
         while True:
-            try:
-                part = self._waiting.get_nowait()
-                process.stdin.write(f"{part}\n")
-                process.stdin.flush()
-            except (queue.Empty, BrokenPipeError):
-                break
+            part = waiting.get_nowait()
+            process.stdin.write(f"{part}\n")
+            process.stdin.flush()
             for line in process.stdout:
                 if line.strip() == DONE:
-                    self._note(part)
                     break
-                self.kernels.append(line.strip())
+                kernels.append(line.strip())
             else:  # it has ended, and would only lose the next part
-                break
-        process.stdin.close()  # so that it ends
-
-    def _note(self, part: str) -> None:
-        try:
-            note_ready(part)
-        except OSError as error:  # a full disk
-            self.error = error
-
-
-def _say(message: str) -> None:
-    if not messages.quiet:
-        print(f"neardup: {message}", file=sys.stderr, flush=True)
+                return None
+            try:
+                note_ready(part)
+            except OSError as error:  # a full disk
+                return error
+    except (queue.Empty, BrokenPipeError):
+        return None
+    finally:
+        with suppress(BrokenPipeError):
+            process.stdin.close()  # so that it ends
 
 
 # In the processes
 
 
-def compile_parts(parts: Iterable[str], say: Callable[[str], None]) -> None:
-    """Compile one part after another, saying the name of each kernel, and `DONE` after each."""
+def compile_parts(parts: Iterable[str], report: Callable[[str], None]) -> None:
+    """Compile one part after another, reporting the name of each kernel, and `DONE` after each."""
     from neardup.kernels.jit import when_compiling  # noqa: PLC0415 - loads numba
 
-    when_compiling(say)
+    when_compiling(report)
     for part in parts:
         name = part.removeprefix("run-")
         if part == "pages":
@@ -208,7 +193,7 @@ def compile_parts(parts: Iterable[str], say: Callable[[str], None]) -> None:
             _find_in_texts(name)
         else:
             _run(name)
-        say(DONE)
+        report(DONE)
 
 
 def _parse_pages() -> None:

@@ -34,25 +34,9 @@ from neardup.methods.registry import method_class
 RATES = ("precision", "recall", "f1")
 REDRAWS = 1000  # bootstrap samples
 STEPS = 41  # thresholds of a curve
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Pairs by unit: `joined` share a cluster, `true` are duplicates, `correct` are both."""
-
-    correct: Floats
-    joined: Floats
-    true: Floats
-
-    @property
-    def by_unit(self) -> Floats:
-        """A row for each unit: correct, joined, true."""
-        return np.stack([self.correct, self.joined, self.true], axis=1)
-
-    def sums(self, units: Any = slice(None)) -> tuple[float, float, float]:
-        """The sums over these units: correct, joined, true."""
-        correct, joined, true = self.by_unit[units].sum(axis=0).tolist()
-        return correct, joined, true
+# Pairs, a row for each unit: those that are correct (both of the others), that are joined (share a
+# cluster), and that are true (duplicates).
+Counts = Floats
 
 
 @dataclass(frozen=True)
@@ -88,7 +72,7 @@ def count(truth: Truth, clusters: Mapping[str, str]) -> Counts:
         [a in clusters and clusters[a] == clusters.get(b) for a, b in truth.pairs], bool
     )
     true = np.array(truth.labels, bool)
-    return Counts((joined & true).astype(float), joined.astype(float), true.astype(float))
+    return np.column_stack([joined & true, joined, true]).astype(float)
 
 
 def count_labels(labels: Labels) -> Counts:
@@ -99,7 +83,7 @@ def count_labels(labels: Labels) -> Counts:
     in_cluster = np.bincount(labels.clusters)[cell_cluster]
     correct: Floats = np.bincount(cell_article, pairs_of(in_cell), articles).astype(float)
     false = np.bincount(cell_article, in_cell * (in_cluster - in_cell) / 2, articles)
-    return Counts(correct, correct + false, pairs_of(sizes))
+    return np.column_stack([correct, correct + false, pairs_of(sizes)])
 
 
 def cells(left: Numbers, right: Numbers) -> tuple[tuple[Numbers, Numbers], Numbers]:
@@ -141,7 +125,7 @@ def score(truth: Truth, clusters: Mapping[str, str]) -> dict[str, Any]:
 
 def pairwise(counts: Counts) -> dict[str, Any]:
     """Precision, recall and F1 over pairs."""
-    correct, joined, true = counts.sums()
+    correct, joined, true = counts.sum(axis=0)
     scores = rounded_rates(correct, joined, true)
     return {**scores, "true_pairs": round(true), "said_pairs": round(joined)}
 
@@ -166,9 +150,9 @@ def rates(correct: Any, joined: Any, true: Any) -> tuple[Any, Any, Any]:
 
 def intervals(counts: Counts) -> dict[str, list[float]]:
     """95 % bootstrap intervals of precision, recall and F1 over units."""
-    if not counts.true.size:
+    if not len(counts):
         return {}
-    samples = rates(*redraw(counts.by_unit).T)
+    samples = rates(*redraw(counts).T)
     return {
         name: [round(float(bound), 4) for bound in np.percentile(values, [2.5, 97.5])]
         for name, values in zip(RATES, samples, strict=True)
@@ -213,7 +197,7 @@ def _pairs_by_kind(truth: PairTruth, counts: Counts) -> dict[str, dict[str, floa
     false: dict[str, float] = {}
     kinds = np.array(truth.kinds, object)
     for kind in sorted(filter(None, set(truth.kinds))):
-        correct, joined, true = map(int, counts.sums(kinds == kind))
+        correct, joined, true = map(int, counts[kinds == kind].sum(axis=0))
         if true:
             recalls[kind] = round(correct / true, 3)
         if joined > correct:
@@ -230,7 +214,7 @@ def by_language(
         counts = count(truth, clusters)
         by_pair = [{languages.get(page, "unknown") for page in pair} for pair in truth.pairs]
         for name in sorted(set().union(*by_pair)):
-            sums[name] = counts.sums(np.array([name in each for each in by_pair], bool))
+            sums[name] = tuple(counts[[name in each for each in by_pair]].sum(axis=0))
     else:
         labels = number_labels(truth, clusters)
         by_page = np.array([languages.get(page, "unknown") for page in truth.judged], object)
@@ -297,12 +281,12 @@ def b_cubed(labels: Labels) -> dict[str, float]:
 
 def adjusted_rand(labels: Labels) -> float:
     """The adjusted Rand index: 0 for chance, 1 for a perfect clustering."""
-    correct, joined, true = count_labels(labels).sums()
+    correct, joined, true = count_labels(labels).sum(axis=0)
     everything = _pairs_within(labels.articles.size)
     if joined == true == correct or not everything:
         return 1.0
     expected = joined * true / everything
-    return (correct - expected) / ((joined + true) / 2 - expected)
+    return float((correct - expected) / ((joined + true) / 2 - expected))
 
 
 def curve(result: Result, truth: Truth) -> dict[str, list[float]] | None:
@@ -331,7 +315,7 @@ def curve(result: Result, truth: Truth) -> dict[str, list[float]] | None:
         joined = fixed | (movable & (similarity >= threshold))
         labels = connected_components(len(ids), left[joined], right[joined])
         clusters = dict(zip(ids, map(str, labels.tolist()), strict=True))
-        points.append(rounded_rates(*count(truth, clusters).sums()))
+        points.append(rounded_rates(*count(truth, clusters).sum(axis=0)))
     return {"thresholds": thresholds, **{rate: [each[rate] for each in points] for rate in RATES}}
 
 

@@ -30,10 +30,11 @@ from neardup.methods.registry import BUILT_IN, make_method, method_names
 from neardup.report.templates import environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-COLUMNS = ["set", "method", "precision", "recall", "f1", "f1_low", "f1_high", "rule_precision"]
-COLUMNS += ["rule_recall", "rule_f1", "b_cubed_f1"]
-COLUMNS += ["adjusted_rand", "true_pairs", "said_pairs", "largest_cluster", "pages", "seconds"]
-COLUMNS += ["peak_memory_mb", "error"]
+COLUMNS = [
+    *("set", "method", "precision", "recall", "f1", "f1_low", "f1_high"),
+    *("rule_precision", "rule_recall", "rule_f1", "b_cubed_f1", "adjusted_rand"),
+    *("true_pairs", "said_pairs", "largest_cluster", "pages", "seconds", "peak_memory_mb", "error"),
+]
 
 
 @dataclass(frozen=True)

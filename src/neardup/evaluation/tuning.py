@@ -102,11 +102,11 @@ def choose(settings: Sequence[Counts], precision: float | None) -> Choice:
 
     Ties go to the first, so list settings in order of preference.
     """
-    table = np.stack([counts.by_unit for counts in settings])
+    table = np.stack(settings)
     best = int(_best(table.sum(axis=1), precision))
     held_out = _held_out(table, precision)
     samples = redraw(table.transpose(1, 0, 2).reshape(table.shape[1], -1))
-    sums = settings[best].sums()
+    sums = settings[best].sum(axis=0)
     return Choice(
         best,
         pairwise(settings[best]),
@@ -142,7 +142,7 @@ def _held_out(table: Table, precision: float | None) -> Counts:
     for number in range(int(fold.max(initial=0)) + 1):
         out = fold == number
         counts[out] = table[int(_best(table[:, ~out].sum(axis=1), precision)), out]
-    return Counts(*counts.T)
+    return counts
 
 
 Setting = Mapping[str, float]
@@ -180,7 +180,7 @@ def tune(
         raise UsageError(f"--precision must be above 0 and at most 1, not {precision}")
     infos = threshold_options(method)
     labelled = read_set(folder, duplicate_from)
-    if not count(labelled.truth, {}).true.sum():
+    if not count(labelled.truth, {})[:, 2].any():  # true pairs
         raise UsageError(f"{labelled.name} has no duplicates among its labels")
     grids = {info.name: values_to_try(info) for info in infos}
     progress = progress or Silent()
@@ -210,10 +210,15 @@ def tune(
 
 def _run(labelled: LabelledSet, method: str, setting: Setting, workers: int | None) -> Counts:
     with tempfile.TemporaryDirectory(prefix="neardup-tune-") as folder:
-        out = Path(folder) / "result"
-        clusters = clusters_of(
-            dedup(str(labelled.pages), out, method=method, options=setting, workers=workers)
+        result = dedup(
+            str(labelled.pages),
+            Path(folder) / "result",
+            method=method,
+            options=setting,
+            workers=workers,
+            report=False,
         )
+        clusters = clusters_of(result)
     check_labels(labelled, clusters)
     return count(labelled.truth, clusters)
 

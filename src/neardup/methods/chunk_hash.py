@@ -13,9 +13,8 @@ the same authors' SCAM (1995).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +51,7 @@ class ChunkHash(SetMethod):
     cost = "linear features; exact candidates from an index of the rarer chunks"
     Options = ChunkHashOptions
     options: ChunkHashOptions
-    paper_preset: ClassVar[Mapping[str, object]] = {
+    paper_preset = {
         "chunk": "paragraph",
         "minimum_chunk": 1,
         "minimum_tokens": 1,

@@ -100,7 +100,7 @@ class EditDistance(Method):
     cost = "all pairs that pass the filters; near linear if few pages are alike"
     Options = EditDistanceOptions
     options: EditDistanceOptions
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "beta": 0.8,
         "scope": "site",
         "minimum_length": 1,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, string_buffers
+from neardup.arrays import FeatureRows, offsets_of, string_buffers
 from neardup.config import option
 from neardup.kernels.fold import fold
 from neardup.methods.base import (
@@ -55,8 +55,8 @@ class Exact(Method):
         content = memoryview(data)  # type: ignore[arg-type]
         spans = list(pairwise(offsets.tolist()))
         hashes = [xxhash.xxh3_128_digest(content[start:end]) for start, end in spans]
-        starts_character = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
-        lengths = np.diff(starts_character[offsets])
+        characters = offsets_of((data & 0xC0) != 0x80)  # before each byte
+        lengths = np.diff(characters[offsets])
         return pa.record_batch(
             [pa.array(hashes, pa.binary(16)), lengths], schema=self.feature_schema
         )
@@ -85,8 +85,7 @@ class Exact(Method):
 def _without_space(data: NDArray[np.uint8], offsets: Numbers) -> tuple[NDArray[np.uint8], Numbers]:
     """Folded text without white space; after folding there are only spaces and newlines."""
     solid = (data != ord(" ")) & (data != ord("\n"))
-    before = np.concatenate([[0], np.cumsum(solid)])
-    return data[solid], before[offsets]
+    return data[solid], offsets_of(solid)[offsets]
 
 
 def _verdict(enough: bool, equal: bool, left: int, right: int) -> PairVerdict:

@@ -335,7 +335,7 @@ class FeatureCode(Method):
     cost = "linear, plus the pairs that share a paragraph; forest: one tree search per page"
     Options = FeatureCodeOptions
     options: FeatureCodeOptions
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "index": "forest",
         "minimum_paragraphs": 1,
         "certain_length": -1,

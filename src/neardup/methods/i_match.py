@@ -18,24 +18,21 @@ the lexicon, and the evidence says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Mask, Numbers, Ragged, fixed_lists
+from neardup.arrays import Floats, Hashes, Mask, Number, Numbers, Ragged, fixed_lists
 from neardup.config import option
 from neardup.kernels.shingles import BASE, mix_all, sort_distinct
 from neardup.methods.base import SharedKeys, key_batch
-from neardup.methods.token_method import Comparison, Hashes, TokenMethod, page_tokens
+from neardup.methods.token_method import Comparison, TokenMethod, page_tokens
 from neardup.schemas import COUNTS
 from neardup.text.sites import Survey
 
-Number = TypeVar("Number", np.uint64, np.int64)
 NO_SIGNATURE = 0  # for pages with too few words
 
 
@@ -65,7 +62,7 @@ class IMatch(TokenMethod):
     cost = "linear, two passes over the pages"
     Options = IMatchOptions
     options: IMatchOptions
-    paper_preset: ClassVar[Mapping[str, object]] = {
+    paper_preset = {
         "lexicons": 0,
         "minimum_pages": 1,
         "minimum_terms": 1,

@@ -24,7 +24,16 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, addresses_of, number_array, sizes_of, string_buffers
+from neardup.arrays import (
+    FeatureRows,
+    Hashes,
+    Mask,
+    Numbers,
+    addresses_of,
+    number_array,
+    sizes_of,
+    string_buffers,
+)
 from neardup.kernels import identity
 from neardup.kernels.identity import CONTENT, NEITHER, SHELLS
 from neardup.kernels.shingles import mix_all
@@ -32,9 +41,6 @@ from neardup.kernels.titles import titles_in_texts
 from neardup.model import Relation
 from neardup.schemas import KEYS, PAIRS, VERDICTS
 from neardup.text.sites import host_keys_of
-
-Numbers = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 SHELL_REASON = "the host shows the same text on other pages: shells whose own text is missing"
 MARKUP = 16  # bytes more than the text has: a page, not a plain text
@@ -147,17 +153,17 @@ def identical_in(rows: FeatureRows, left: Numbers, right: Numbers) -> NDArray[np
     return identity.identical_kinds(rows.known(_addresses), *rows.places(left), *rows.places(right))
 
 
-def _addresses(batches: Sequence[pa.RecordBatch]) -> NDArray[np.uint64]:
+def _addresses(batches: Sequence[pa.RecordBatch]) -> Hashes:
     return addresses_of(identity.COLUMNS, batches)
 
 
-def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> NDArray[np.bool_]:
+def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> Mask:
     """Which pages that may be shells have too little text to be a page."""
-    little: NDArray[np.bool_] = (shell_key != 0) & (bytes_key == content_key)
+    little: Mask = (shell_key != 0) & (bytes_key == content_key)
     return little
 
 
-def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+def shells(rows: pa.RecordBatch) -> Mask:
     """Which of all pages of a run are shells: another page of the host has the same text, and the
     titles differ or there is too little text."""
     high, low, of_bytes, of_content, shell = (rows[field.name].to_numpy() for field in COLUMNS)
@@ -167,7 +173,7 @@ def shells(rows: pa.RecordBatch) -> NDArray[np.bool_]:
     _, titled = np.unique(mix_all(text) ^ of_content, return_inverse=True)
     pages, with_title = np.bincount(group, may_be)[group], np.bincount(titled, may_be)[titled]
     others = np.where(_is_little(of_bytes, of_content, shell), pages > 1, pages > with_title)
-    are_shells: NDArray[np.bool_] = may_be & others
+    are_shells: Mask = may_be & others
     return are_shells
 
 

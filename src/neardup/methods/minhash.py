@@ -15,10 +15,9 @@ Broder 1997, On the resemblance and containment of documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +60,7 @@ class Minhash(TokenMethod):
     cost = "linear, then the pairs that share a band"
     Options = MinhashOptions
     options: MinhashOptions
-    paper_preset: ClassVar[Mapping[str, object]] = {
+    paper_preset = {
         "shingle": 10,
         "threshold": 0.5,
         "sampling": "permutations",

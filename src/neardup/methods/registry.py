@@ -104,6 +104,14 @@ def make_method(
     return cls(built, chosen)
 
 
+def every_method(preset: str | None, view: str | None = None) -> list[Method]:
+    """All methods of this package, with the preset where they have it."""
+    return [
+        make_method(name, preset=preset if method_class(name).paper_preset else None, view=view)
+        for name in BUILT_IN
+    ]
+
+
 def _threshold(
     cls: type[Method], threshold: float, values: Mapping[str, object]
 ) -> dict[str, object]:

@@ -14,15 +14,13 @@ Manku, Jain & Das Sarma 2007, Detecting near-duplicates for web crawling, after 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.arrays import Ragged
+from neardup.arrays import Hashes, Ragged
 from neardup.config import option
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.simhash import (
@@ -35,7 +33,7 @@ from neardup.kernels.simhash import (
     table_masks,
 )
 from neardup.methods.base import OwnSearch, key_batch, pair_batch
-from neardup.methods.token_method import Comparison, Hashes, TokenMethod
+from neardup.methods.token_method import Comparison, TokenMethod
 from neardup.text.sites import Survey
 
 
@@ -61,7 +59,7 @@ class Simhash(TokenMethod):
     cost = "linear features; candidates near linear up to some 100 million pages"
     Options = SimhashOptions
     options: SimhashOptions
-    paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 1}
+    paper_preset = {"minimum_tokens": 1}
     candidate_source = OwnSearch()
     sketch_schema = pa.schema([("fingerprint", pa.uint64())])
 

@@ -17,20 +17,18 @@ characters (的, 了, 是 ...), and chains are twice as long, as a word is about
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Ragged, large_list_array, ragged
+from neardup.arrays import Hashes, Ragged, large_list_array, ragged
 from neardup.config import option
 from neardup.kernels.shingles import ANTECEDENT, CONTENT, SKIPPED, number_repeats, spot_signatures
-from neardup.methods.token_method import Hashes, SetMethod, count_of, page_tokens
+from neardup.methods.token_method import SetMethod, count_of, page_tokens
 from neardup.text.keywords import keyword_languages, stop_words
 from neardup.text.sites import Survey
 
@@ -64,7 +62,7 @@ class SpotSigs(SetMethod):
     Options = SpotSigsOptions
     options: SpotSigsOptions
     threshold_option = "tau"
-    paper_preset: ClassVar[Mapping[str, object]] = {
+    paper_preset = {
         "antecedents": "a an the is",
         "minimum_spots": 1,
     }

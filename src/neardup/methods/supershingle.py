@@ -13,22 +13,20 @@ Broder et al. 1997.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from neardup.arrays import Ragged, fixed_lists
+from neardup.arrays import Hashes, Ragged, fixed_lists
 from neardup.config import option
 from neardup.errors import UsageError
 from neardup.kernels.minhash import group_hashes, permutations
 from neardup.kernels.shingles import document_hashes, shingle_hashes
 from neardup.methods.base import SharedKeys, key_batch
-from neardup.methods.token_method import Comparison, Hashes, TokenMethod
+from neardup.methods.token_method import Comparison, TokenMethod
 from neardup.text.sites import Survey
 from neardup.text.views import View
 
@@ -50,7 +48,7 @@ class Supershingle(TokenMethod):
     cost = "linear"
     Options = SupershingleOptions
     options: SupershingleOptions
-    paper_preset: ClassVar[Mapping[str, object]] = {"minimum_tokens": 5}
+    paper_preset = {"minimum_tokens": 5}
 
     def __init__(self, options: Any = None, view: View | None = None) -> None:
         super().__init__(options, view)
@@ -99,5 +97,5 @@ def megashingles(supershingles: Hashes, common: int) -> Hashes:
     return document_hashes(chosen, offsets).reshape(len(supershingles), len(choices))
 
 
-def _supershingles(features: pa.RecordBatch) -> NDArray[np.uint64]:
+def _supershingles(features: pa.RecordBatch) -> Hashes:
     return fixed_lists(features["supershingles"])

@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from neardup.arrays import FeatureRows, Floats, Mask, Ragged, booleans, ragged, string_buffers
 from neardup.kernels.folded_tokens import folded_token_hashes
@@ -35,7 +34,6 @@ from neardup.model import Relation
 from neardup.text.sites import Survey
 from neardup.text.views import View
 
-Hashes = NDArray[np.uint64]
 HASHES = pa.large_list(pa.uint64())
 
 

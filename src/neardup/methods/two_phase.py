@@ -22,7 +22,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Floats, Mask, booleans, lists_of, ragged, string_buffers
+from neardup.arrays import (
+    FeatureRows,
+    Floats,
+    Mask,
+    booleans,
+    lists_of,
+    places_in_runs,
+    ragged,
+    string_buffers,
+)
 from neardup.config import option
 from neardup.kernels.level_one import keyword_shares, level_one_pairs
 from neardup.kernels.sentences import count_sentences
@@ -76,7 +85,7 @@ class TwoPhase(AllPairsMethod):
     cost = "all pairs at level 1"
     Options = TwoPhaseOptions
     options: TwoPhaseOptions
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "fingerprint": "ascii-sum",
         "minimum_keyphrases": 1,
         "joining": "repository",
@@ -194,9 +203,7 @@ class TwoPhase(AllPairsMethod):
 def every_kth(words: pa.ListArray, k: int) -> pa.ListArray:
     """The kth, 2kth, 3kth ... word of each list."""
     rows = pc.list_parent_indices(words).to_numpy()
-    lengths = pc.list_value_length(words).to_numpy()
-    starts = np.cumsum(lengths) - lengths
-    chosen = (np.arange(rows.size) - starts[rows] + 1) % k == 0
+    chosen = (places_in_runs(rows) + 1) % k == 0
     return lists_of(rows[chosen], words.flatten().filter(pa.array(chosen)), len(words))
 
 

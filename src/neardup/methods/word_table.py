@@ -121,7 +121,7 @@ class WordTable(AllPairsMethod):
     cost = "all pairs"
     Options = WordTableOptions
     options: WordTableOptions
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "minimum_share": 0.0,
         "minimum_words": 1,
         "joining": "repository",

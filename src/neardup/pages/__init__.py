@@ -28,7 +28,7 @@ def check_page(page: object) -> None:
 
 
 def batches(pages: Iterable[Item], max_pages: int, max_bytes: int) -> Iterator[list[Item]]:
-    """Consecutive pages in lists of at most so many, and so many bytes of content.
+    """Consecutive pages in lists of at most `max_pages`, and `max_bytes` bytes of content.
 
     A page larger than `max_bytes` makes a list of its own. A full list is handed over at once,
     without waiting for another page.

@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 from neardup.model import SkipReason
@@ -262,9 +261,9 @@ def target_of(headers: dict[str, str]) -> str:
 
 def records(chunks: Chunks, limits: Limits, number: int = 0) -> Iterator[Record | Problem]:
     """Every record of the archive in order, complete or as a problem; numbered from `number`."""
-    first = next(chunks, None)
+    first = chunks.peek()
     head_format = ARC if first and _ARC_START.match(first.data) else WARC
-    window = Window(chain([first] if first else [], chunks), head_format.starts, chunks.size)
+    window = Window(chunks, head_format.starts, chunks.size)
     reader = _Records(window, head_format, limits, number)
     broken = 0
     for item in reader:

@@ -77,45 +77,39 @@ class Format:
         return cast(ReaderFactory, make)(limits, keep_original)
 
 
-ARCHIVE = Format(
-    ("warc", "arc", "wet"),
-    "neardup.pages.warc:WarcReader",
-    lambda start: RECORD_START.match(start) is not None,
-)
-PARQUET = Format(
-    ("parquet",),
-    "neardup.pages.parquet:ParquetReader",
-    lambda start: start.startswith(b"PAR1"),
-)
-JSONL = Format(
-    ("jsonl", "ndjson", "json"),
-    "neardup.pages.jsonl:JsonReader",
-    lambda start: _OBJECT.match(start) is not None,
-)
-ARROW = Format(
-    ("arrow", "feather", "ipc"),
-    "neardup.pages.arrow:ArrowReader",
-    lambda start: start.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")),
-)
-CSV = Format(("csv", "tsv"), "neardup.pages.csv:CsvReader", lambda _: False)
-HTML = Format(
-    ("html", "htm", "xhtml"),
-    "neardup.pages.readers:HtmlReader",
-    lambda start: _MARKUP.match(start) is not None,
-    is_one_page=True,
-)
-TEXT = Format(("txt",), "neardup.pages.readers:TextReader", lambda _: False, is_one_page=True)
-
 FORMATS: Registry[Format] = Registry(
     "neardup.readers",
     {
-        "archive": "neardup.pages.formats:ARCHIVE",
-        "parquet": "neardup.pages.formats:PARQUET",
-        "jsonl": "neardup.pages.formats:JSONL",
-        "arrow": "neardup.pages.formats:ARROW",
-        "csv": "neardup.pages.formats:CSV",
-        "html": "neardup.pages.formats:HTML",
-        "text": "neardup.pages.formats:TEXT",
+        "archive": Format(
+            ("warc", "arc", "wet"),
+            "neardup.pages.warc:WarcReader",
+            lambda start: RECORD_START.match(start) is not None,
+        ),
+        "parquet": Format(
+            ("parquet",),
+            "neardup.pages.parquet:ParquetReader",
+            lambda start: start.startswith(b"PAR1"),
+        ),
+        "jsonl": Format(
+            ("jsonl", "ndjson", "json"),
+            "neardup.pages.jsonl:JsonReader",
+            lambda start: _OBJECT.match(start) is not None,
+        ),
+        "arrow": Format(
+            ("arrow", "feather", "ipc"),
+            "neardup.pages.arrow:ArrowReader",
+            lambda start: start.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")),
+        ),
+        "csv": Format(("csv", "tsv"), "neardup.pages.csv:CsvReader", lambda _: False),
+        "html": Format(
+            ("html", "htm", "xhtml"),
+            "neardup.pages.readers:HtmlReader",
+            lambda start: _MARKUP.match(start) is not None,
+            is_one_page=True,
+        ),
+        "text": Format(
+            ("txt",), "neardup.pages.readers:TextReader", lambda _: False, is_one_page=True
+        ),
     },
 )
 

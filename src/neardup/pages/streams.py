@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from os import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
@@ -200,6 +201,13 @@ class Chunks:
 
     def __next__(self) -> Chunk:
         return next(self._source)
+
+    def peek(self) -> Chunk | None:
+        """The next chunk, which stays the next; None at the end."""
+        first = next(self._source, None)
+        if first is not None:
+            self._source = chain([first], self._source)
+        return first
 
 
 def chunks(stream: BinaryIO, resumes: Resumes = never) -> Chunks:

@@ -90,7 +90,7 @@ def _suffix_labels(labels: list[str]) -> int:
     return 2 if len(top) == 2 and second in PUBLIC_SECOND_LEVELS else 1
 
 
-def believable_canonical(page_url: str, declared: str, base: str = "") -> str:
+def believable_canonical(page_url: str, declared: str, base: str) -> str:
     """The canonical form of what a page declares as its own URL, or "" when not believed.
 
     Believed only on the page's own site, and not when an inner page points at the front page (a

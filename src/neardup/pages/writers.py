@@ -71,7 +71,7 @@ def _zstd() -> Any:
     return zstandard.ZstdCompressor(level=6)
 
 
-_PACKERS = {
+PACKERS = {
     "": Packer(bytes, _PlainFile),
     ".gz": Packer(lambda data: gzip.compress(data, 6, mtime=0), _GzipFile),
     ".zst": Packer(
@@ -79,11 +79,6 @@ _PACKERS = {
         lambda stream: _zstd().stream_writer(stream, closefd=False),
     ),
 }
-
-
-def packer_of(suffix: str) -> Packer:
-    """For "", ".gz" or ".zst"."""
-    return _PACKERS[suffix]
 
 
 class PageWriter(Protocol):
@@ -150,7 +145,7 @@ def check_name(path: Path) -> None:
 
 
 def _format_of(path: Path) -> tuple[WriterFactory, Packer]:
-    packed = path.suffix if path.suffix in (".gz", ".zst") else ""
+    packed = path.suffix if path.suffix in PACKERS else ""
     factory = WRITERS.get(Path(path.name.removesuffix(packed)).suffix.removeprefix("."))
     if factory is None or (packed and not factory.may_be_packed):
         endings = ", ".join(
@@ -158,7 +153,7 @@ def _format_of(path: Path) -> tuple[WriterFactory, Packer]:
             for name, writer in WRITERS.items()
         )
         raise OutputError(f"cannot write {path}: the file name must end in {endings}")
-    return factory, packer_of(packed)
+    return factory, PACKERS[packed]
 
 
 class JsonWriter:

@@ -59,16 +59,14 @@ DECISION_NAMES = {
 }
 
 
-def write_report(
-    folder: Path, outcome: Outcome, language: Language = "en", room: Room = ROOM
-) -> None:
+def write_report(folder: Path, outcome: Outcome, language: Language, room: Room = ROOM) -> None:
     """Write `report.html` into a folder that already has its tables and its summary."""
     document = report_document(Result(folder).summary, outcome, language, room)
     (folder / FILE).write_text(document, encoding="utf-8", newline="\n")
 
 
 def report_document(
-    summary: Mapping[str, Any], outcome: Outcome, language: Language = "en", room: Room = ROOM
+    summary: Mapping[str, Any], outcome: Outcome, language: Language, room: Room = ROOM
 ) -> str:
     """The report on a run with this summary. `outcome` may be about a sample of its pages, which
     the report then says."""

@@ -103,8 +103,8 @@ def read_pairs(judged: Judged, decided: Numbers, numbers: Numbers) -> Iterator[P
 class Room:
     """How much of a run the report holds at most, so that a browser opens it at once.
 
-    Comparing the texts of pairs takes most of the time. So there is one pair for so many pages,
-    and the report takes the same small share of every run; a few pairs there are in any case.
+    Comparing the texts of pairs takes most of the time. So the number of pairs grows with that of
+    pages, and the report takes the same small share of every run; a few have room in any case.
     """
 
     pages_of_a_pair: int = 400
@@ -173,8 +173,7 @@ def pairs_of_clusters(
     cluster = outcome.labels[left]
     apart_from_kept = ~(outcome.is_kept[left] | outcome.is_kept[right])
     order = np.lexsort((judged.similarities[pairs], apart_from_kept, cluster, -sizes[cluster]))
-    starts = np.flatnonzero(np.diff(cluster[order], prepend=-1))
-    place = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    place = places_in_runs(cluster[order])
     in_turn = order[np.argsort(place, kind="stable")][: np.count_nonzero(place < of_a_cluster)]
     return pairs[in_turn[:most]]
 

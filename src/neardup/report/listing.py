@@ -160,7 +160,7 @@ def show_pairs(
     hosts: Hosts,
     places: Numbers,
     room: Room,
-    language: Language = "en",
+    language: Language,
 ) -> list[dict[str, Any]]:
     """The pairs as data of the report; `places` holds where each page's cluster is listed, or -1.
 

@@ -93,6 +93,14 @@ def _folded_sides(left: Sequence[str], right: Sequence[str]) -> tuple[list[str],
     return folded[: len(left)], folded[len(left) :]
 
 
+class _Match(NamedTuple):
+    """Tokens that are equal on both sides, and where their text starts and ends on each."""
+
+    tokens: tuple[Sequence[str], Sequence[str]]
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
 def _compare_tokens(left: str, right: str) -> list[Row]:
     """Matches that are short next to the differences around them are chance, and dropped."""
     if left == right:
@@ -100,37 +108,40 @@ def _compare_tokens(left: str, right: str) -> list[Row]:
     tokens = _TOKEN.findall(left), _TOKEN.findall(right)
     starts = [[*accumulate(map(len, side), initial=0)] for side in tokens]
     matches = [
-        (one, other, count, starts[0][one], starts[1][other], starts[0][one + count])
+        _Match(
+            (tokens[0][one : one + count], tokens[1][other : other + count]),
+            (starts[0][one], starts[1][other]),
+            (starts[0][one + count], starts[1][other + count]),
+        )
         for one, other, count in _matches(*_folded_sides(*tokens))
     ]
     runs: list[Run] = []
     here = there = 0  # the text from there on is not in `runs` yet
-    end = other_end = 0  # of the match before
+    end = (0, 0)  # of the match before
     differ = 0  # characters since `here`; a dropped match counts with them
-    for (one, other, count, start, other_start, next_end), following in pairwise(
-        [*matches, matches[-1]]
-    ):
-        differ += max(start - end, other_start - other_end)
-        end, other_end = next_end, starts[1][other + count]
-        length = max(end - start, other_end - other_start)
-        after = max(following[3] - end, following[4] - other_end)
-        if length and not _is_stray(length, differ, after):
-            runs.extend(_as_difference(left[here:start], right[there:other_start]))
-            both = left[start:end], right[other_start:other_end]
-            if both[0] == both[1] and "\n" not in both[0][:-1]:
-                runs.append(Run(Part.SHARED, *both))
-            else:
-                runs.extend(
-                    _same_tokens(tokens[0][one : one + count], tokens[1][other : other + count])
-                )
-            here, there, differ = end, other_end, 0
+    for match, following in pairwise([*matches, matches[-1]]):
+        differ += _length(end, match.start)
+        length, end = _length(match.start, match.end), match.end
+        if length and not _is_stray(length, differ, _length(end, following.start)):
+            runs.extend(_as_difference(left[here : match.start[0]], right[there : match.start[1]]))
+            runs.extend(_same_tokens(*match.tokens))
+            (here, there), differ = end, 0
         else:
             differ += length
     return _rows([*runs, *_as_difference(left[here:], right[there:])])
 
 
+def _length(start: tuple[int, int], end: tuple[int, int]) -> int:
+    """The characters between two places, on the side that has more."""
+    return max(end[0] - start[0], end[1] - start[1])
+
+
 def _same_tokens(left: Sequence[str], right: Sequence[str]) -> Iterator[Run]:
     """Tokens that are equal when folded; a run of one kind ends where a line ends on both sides."""
+    both = "".join(left), "".join(right)
+    if both[0] == both[1] and "\n" not in both[0][:-1]:
+        yield Run(Part.SHARED, *both)
+        return
     kind, here, there = Part.SHARED, "", ""
     for one, other in zip(left, right, strict=True):
         part = Part.SHARED if one == other or one.strip() == other.strip() else Part.WRITTEN
@@ -261,7 +272,7 @@ class Marked:
     longest: int = LONGEST_TEXT
 
     def bar(self, side: int) -> list[tuple[str, int]]:
-        """One text from start to end: shared, own or left-out, and so many characters."""
+        """One text from start to end: each part (shared, own or left-out) and its characters."""
         parts = []
         for row in self.rows:
             runs = row.sides[side]
@@ -365,11 +376,10 @@ class _Side:
 
 def _marked(rows: Sequence[Row]) -> Iterator[MarkedRow]:
     for row in join_shared(rows):
-        parts = {run.part for run in row}
-        if len(row) == 1 and parts == {Part.SHARED} and row[0].left == row[0].right:
+        if _is_identical(row):
             yield from _shared_rows(row[0].left)
         else:
-            agrees = parts <= {Part.SHARED, Part.WRITTEN}
+            agrees = all(run.part in _ON_BOTH for run in row)
             yield MarkedRow(Kind.AGREES if agrees else Kind.DIFFERS, row)
 
 

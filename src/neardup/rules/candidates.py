@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from neardup.arrays import Mask, distinct
+from neardup.arrays import Hashes, Mask, Numbers, distinct
 from neardup.kernels.grouping import (
     among_first,
     have_turn,
@@ -28,23 +27,21 @@ from neardup.kernels.grouping import (
 )
 from neardup.kernels.key_order import in_order_of_keys, shared_keys, sums_of_keys
 
-Rows = NDArray[np.int64]
-
 HOT = 256  # a key of more pages is hot: instead of 32,640 pairs it gives 4,080
 REACH = 16  # a page of a hot key is paired with this many following pages
 
 
-def packed(left: Rows, right: Rows) -> Rows:
+def packed(left: Numbers, right: Numbers) -> Numbers:
     """Pairs of rows as one number each; rows are below 2 ** 31."""
     return left << 32 | right
 
 
-def unpacked(pairs: Rows) -> tuple[Rows, Rows]:
+def unpacked(pairs: Numbers) -> tuple[Numbers, Numbers]:
     """The rows of `packed` pairs."""
     return pairs >> 32, pairs & 0xFFFFFFFF
 
 
-def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows, Rows]:
+def pairs_sharing_keys(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers, Numbers]:
     """Every pair of rows that shares a key, once, smaller row first, sorted; and how many keys
     it shares.
 
@@ -55,7 +52,7 @@ def pairs_sharing_keys(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows
     return *unpacked(pairs), shared.copy()
 
 
-def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:
+def added_up(pairs: Numbers, shared: Numbers) -> tuple[Numbers, Numbers]:
     """Each of the `packed` pairs once, sorted, with the sum of its shared keys."""
     if (pairs[1:] > pairs[:-1]).all():
         return pairs, shared
@@ -65,14 +62,14 @@ def added_up(pairs: Rows, shared: Rows) -> tuple[Rows, Rows]:
 
 
 def without_most_single_key_pairs(
-    left: Rows, right: Rows, shared: Rows, most: int
-) -> tuple[Rows, Rows]:
+    left: Numbers, right: Numbers, shared: Numbers, most: int
+) -> tuple[Numbers, Numbers]:
     """The pairs that are `worth_judging`."""
     stays = worth_judging(left, right, shared, most)
     return left[stays], right[stays]
 
 
-def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> Mask:
+def worth_judging(left: Numbers, right: Numbers, shared: Numbers, most: int) -> Mask:
     """Which pairs stay: all but those that share one key only and are not among the first `most`
     such pairs of both their rows, in an order that follows nothing in the pages.
     """
@@ -83,7 +80,9 @@ def worth_judging(left: Rows, right: Rows, shared: Rows, most: int) -> Mask:
     return stays
 
 
-def worth_judging_by_row(ranges: Iterable[tuple[Rows, Rows]], rows: int, most: int) -> Rows:
+def worth_judging_by_row(
+    ranges: Iterable[tuple[Numbers, Numbers]], rows: int, most: int
+) -> Numbers:
     """The `packed` pairs that are `worth_judging`, of more pairs than fit in memory.
 
     Each range has all pairs of some smaller rows, with how many keys they share. What a smaller row
@@ -101,11 +100,11 @@ def worth_judging_by_row(ranges: Iterable[tuple[Rows, Rows]], rows: int, most: i
         singles.append(single[stays])
     pairs, single = np.concatenate(chosen), np.concatenate(singles)
     left, right = unpacked(pairs)
-    every: Rows = pairs[~single | have_turn(smallest, right, chance_order(left, right))]
+    every: Numbers = pairs[~single | have_turn(smallest, right, chance_order(left, right))]
     return every
 
 
-def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
+def chance_order(left: Numbers, right: Numbers) -> Hashes:
     """A number for each pair, no two the same, by which pairs that share one key are chosen."""
     pairs = packed(left, right).view(np.uint64)
     pairs ^= pairs >> np.uint64(29)
@@ -113,15 +112,15 @@ def chance_order(left: Rows, right: Rows) -> NDArray[np.uint64]:
     return pairs
 
 
-def _dense(rows: Rows) -> Rows:
+def _dense(rows: Numbers) -> Numbers:
     """The rows, or their ranks if the numbers are much larger than their count."""
     if rows.max(initial=0) <= 8 * rows.size:
         return rows
-    ranks: Rows = np.unique(rows, return_inverse=True)[1]
+    ranks: Numbers = np.unique(rows, return_inverse=True)[1]
     return ranks
 
 
-def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+def pairs_with_first(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers]:
     """Each row with the smallest row it shares a key with.
 
     For methods whose keys decide: n - 1 pairs describe a group of n pages.
@@ -131,7 +130,7 @@ def pairs_with_first(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     return distinct_pairs(firsts[firsts != rows], rows[firsts != rows])
 
 
-def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+def _groups(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers]:
     """Rows sorted by (key, row), and the start of each key's rows, followed by the end.
 
     Only keys shared by several rows are included.
@@ -139,6 +138,6 @@ def _groups(rows: Rows, keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     return shared_keys(*in_order_of_keys(keys, rows))
 
 
-def distinct_pairs(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+def distinct_pairs(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """The distinct pairs, sorted."""
     return unpacked(distinct(packed(left, right)))

@@ -119,7 +119,7 @@ def cluster_pairs(
     closeness: Closeness,
     *,
     same_host_group: NDArray[np.uint64] | None,
-    constraints: Constraints = UNCONSTRAINED,
+    constraints: Constraints,
     numbers: Rows | None = None,
 ) -> Rows:
     """For each of `count` pages the smallest page of its cluster, from the pairs that join.

@@ -161,8 +161,8 @@ def _longest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
     return (-pages["length"].to_numpy(),)
 
 
-def _first(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:
-    return (np.zeros(pages.num_rows),)
+def _first(_: pa.Table, __: Numbers, ___: JudgedPairs) -> Sequence[Order]:
+    return ()  # all are equal
 
 
 def _newest(pages: pa.Table, _: Numbers, __: JudgedPairs) -> Sequence[Order]:

@@ -24,9 +24,10 @@ from urllib.parse import quote
 from neardup.errors import MissingExtraError, NeardupError
 from neardup.index import Answer, Change, Changes, ClusterSummary, Event, Feedback, StoredPage
 from neardup.index.index import MAIN_CHANGES
+from neardup.methods.registry import DEFAULT_METHOD
 from neardup.model import RawPage, Relation, Verdict
 from neardup.pages import batches
-from neardup.pages.fields import format_time
+from neardup.pages.fields import json_value, page_fields
 from neardup.text.charset import to_utf8
 
 try:
@@ -113,7 +114,7 @@ class Client:
         a: RawPage | str,
         b: RawPage | str,
         *,
-        method: str = "own-text",
+        method: str = DEFAULT_METHOD,
         preset: str = "default",
         options: Mapping[str, object] | None = None,
     ) -> dict[str, Verdict]:
@@ -292,20 +293,20 @@ class Caller:
         raise _refusal(response)
 
     def _with_retries(self, request: httpx.Request) -> httpx.Response:
-        for tried in range(self._retries + 1):
-            last = tried == self._retries
+        tried = 0
+        while True:
             try:
                 response = self.http.send(request)
+                if response.status_code not in NOT_NOW or tried == self._retries:
+                    return response
+                retry_after = response.headers.get("retry-after", "")
             except httpx.TransportError as error:
-                if last:
+                if tried == self._retries:
                     detail = f"{self.http.base_url} cannot be reached: {error}"
                     raise ServiceError(0, "unreachable", detail) from error
-                time.sleep(_pause(tried, ""))
-                continue
-            if response.status_code not in NOT_NOW or last:
-                return response
-            time.sleep(_pause(tried, response.headers.get("retry-after", "")))
-        raise AssertionError("the last try returns or raises")
+                retry_after = ""
+            time.sleep(_pause(tried, retry_after))
+            tried += 1
 
 
 def _pause(tried: int, retry_after: str) -> float:
@@ -323,22 +324,18 @@ def _refusal(response: httpx.Response) -> ServiceError:
 
 
 def page_line(page: RawPage) -> bytes:
-    return json.dumps(page_fields(page)).encode() + b"\n"
+    return json.dumps(sent_fields(page)).encode() + b"\n"
 
 
-def page_fields(page: RawPage) -> dict[str, str]:
+def sent_fields(page: RawPage) -> dict[str, str]:
     """A page as the service reads it; decoded here, where its charset is known."""
-    body, _ = to_utf8(page.body, page.charset)
-    values = {"id": page.id, "url": page.url, "title": page.title}
-    if page.time is not None:
-        values["time"] = format_time(page.time)
-    content = bytes(body).decode("utf-8", "replace")
-    return {**values, "html" if page.is_html else "text": content}
+    text = to_utf8(page.body, page.charset)[0].decode()
+    return {name: json_value(value) for name, value in page_fields(page, text).items()}
 
 
 def side_fields(side: RawPage | str) -> dict[str, str]:
     """A page to compare, or the id of a stored one."""
-    return {"id": side} if isinstance(side, str) else page_fields(side)
+    return {"id": side} if isinstance(side, str) else sent_fields(side)
 
 
 def answer_from(values: dict[str, Any]) -> Answer:

@@ -12,6 +12,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from neardup.index import Answer, ClusterSummary, Event, Feedback, StoredPage
 from neardup.kernels.json_text import count_values
+from neardup.methods.registry import DEFAULT_METHOD
 from neardup.model import RawPage, Relation, Skip, Source
 from neardup.pages import Limits
 from neardup.pages.fields import page_from_fields, parse_time, to_bytes
@@ -55,7 +56,7 @@ class CompareIn(BaseModel):
 
     a: PageIn
     b: PageIn
-    method: str = Field("own-text", description="a method's name, or all")
+    method: str = Field(DEFAULT_METHOD, description="a method's name, or all")
     preset: Literal["default", "paper"] = "default"
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="options of the method; not with all"

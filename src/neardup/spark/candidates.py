@@ -18,11 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from neardup.arrays import Mask, one_batch
+from neardup.arrays import Hashes, Mask, Numbers, booleans, one_batch, places_in_runs
 from neardup.methods.base import Method, Searches, SharedKeys, check_page_count
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import HOT, REACH, chance_order, pairs_sharing_keys
@@ -39,7 +38,7 @@ from neardup.spark.columns import (
     spark_schema,
     unsigned_order,
 )
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 RANGE = 1 << 20  # page numbers in a range, and pages of which no bucket is too large
 KEYS_AT_ONCE = 1_000_000  # keys that a task collects before it packs them
@@ -48,11 +47,8 @@ ROWS_OF_KEYS = 1024  # packed rows that a step gets at once, or those of one buc
 KEYED = pa.schema([("key", pa.int64()), ("range", pa.int64()), ("number", pa.int64())])
 PACKED_KEYS = pa.schema([("bucket", pa.int32()), ("keys", pa.binary()), ("numbers", pa.binary())])
 SHARING = pa.schema([("left", pa.int64()), ("right", pa.int64()), ("shared", pa.int64())])
-# The output of a range: pairs, or pages still to pair. `speaks`: the pairs of the page are missing.
-RANGED = pa.schema([*SHARING, *KEYED, ("speaks", pa.bool_()), ("hot", pa.bool_())])
-
-Rows = NDArray[np.int64]
-Keys = NDArray[np.uint64]
+# The output of a range: pairs, or pages for other ranges; `unpaired` are those without their pairs.
+RANGED = pa.schema([*SHARING, *KEYED, ("unpaired", pa.bool_()), ("hot", pa.bool_())])
 
 
 def pairs_by_keys(method: Method, features: DataFrame, count: int, work: Work) -> DataFrame:
@@ -104,13 +100,13 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
     return map_batches(features.select("number", "features"), keys, KEYED)
 
 
-def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Keys, Rows]:
+def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Hashes, Numbers]:
     """The keys of some pages, and the number of the page that each is of."""
     rows = method.row_keys(features_of(method, batch["features"]))
     return rows["key"].to_numpy(), batch["number"].to_numpy()[rows["row"].to_numpy()]
 
 
-def _keyed(keys: Keys, numbers: Rows, range_size: int) -> pa.RecordBatch:
+def _keyed(keys: Hashes, numbers: Numbers, range_size: int) -> pa.RecordBatch:
     return pa.record_batch([keys.view(np.int64), numbers // range_size, numbers], schema=KEYED)
 
 
@@ -125,18 +121,18 @@ def packed_keys_of(method: Method, features: DataFrame, bits: int) -> DataFrame:
     return features.select("number", "features").mapInArrow(keys, spark_schema(PACKED_KEYS))
 
 
-def packed_keys(held: Sequence[tuple[Keys, Rows]], bits: int) -> pa.RecordBatch:
+def packed_keys(held: Sequence[tuple[Hashes, Numbers]], bits: int) -> pa.RecordBatch:
     """`PACKED_KEYS` of keys and the numbers of their pages."""
     keys, numbers = (np.concatenate(each) for each in zip(*held, strict=True))
     buckets = (keys >> np.uint64(64 - bits)).astype(np.int32)
     order = np.argsort(buckets, kind="stable")
     buckets = buckets[order]
-    starts = row_starts(np.diff(buckets, prepend=-1) != 0)
+    starts = row_starts(buckets)
     packed = (packed_numbers(each[order], starts) for each in (keys, numbers))
     return pa.record_batch([buckets[starts], *packed], schema=PACKED_KEYS)
 
 
-def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Keys, Rows]:
+def unpacked_keys(packed: pa.Table | pa.RecordBatch) -> tuple[Hashes, Numbers]:
     """The keys of `PACKED_KEYS`, and the numbers of their pages."""
     keys, numbers = (b"".join(packed[name].to_pylist()) for name in ("keys", "numbers"))
     return np.frombuffer(keys, np.uint64), np.frombuffer(numbers, np.int64)
@@ -147,7 +143,7 @@ def _pair_groups(packed: pa.Table) -> Iterator[pa.RecordBatch]:
     yield _sharing(*pairs_sharing_keys(numbers, keys))
 
 
-def _sharing(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+def _sharing(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBatch:
     return pa.record_batch([left, right, shared], schema=SHARING)
 
 
@@ -164,7 +160,7 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
     ranged = map_groups(keys, ["key", "range"], _within_ranges, RANGED, order=["number"])
     ranged = work.keep(ranged, "ranged")
     within = ranged.where("left is not null").select(*SHARING.names)
-    members = ranged.where("left is null").select("key", "number", "speaks", "hot")
+    members = ranged.where("left is null").select("key", "number", "unpaired", "hot")
     across = map_groups(members, ["key"], _across_ranges, SHARING, order=["number"])
     return within.unionByName(across)
 
@@ -172,47 +168,41 @@ def _over_ranges(keys: DataFrame, work: Work) -> DataFrame:
 def _within_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs of large groups, all but those of their last pages; and the pages still to pair."""
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
-    new = new_groups(table, ["key", "range"])
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, new.size))
-    group = np.cumsum(new) - 1
-    place = np.arange(new.size) - starts[group]
-    left_over = sizes[group] - place  # pages from here to the end of the group
-    large = sizes[group] > HOT
-    silent = large & (left_over > REACH)
-    yield _ranged_pairs(*_next_few(group, number, silent))
-    edge = ~silent | (place < REACH)
-    yield _ranged_members(key[edge], number[edge], ~silent[edge], large[edge])
+    group = np.cumsum(new_groups(table, ["key", "range"]), dtype=np.int64)
+    place, size = places_in_runs(group), np.bincount(group)[group]
+    large = size > HOT
+    paired = large & (size - place > REACH)  # enough others follow in the group
+    yield _ranged_pairs(*_next_few(group, number, paired))
+    edge = ~paired | (place < REACH)
+    yield _ranged_members(key[edge], number[edge], ~paired[edge], large[edge])
 
 
-def _ranged_pairs(left: Rows, right: Rows, shared: Rows) -> pa.RecordBatch:
+def _ranged_pairs(left: Numbers, right: Numbers, shared: Numbers) -> pa.RecordBatch:
     none = [pa.nulls(left.size, field.type) for field in list(RANGED)[3:]]
     return pa.record_batch([left, right, shared, *none], schema=RANGED)
 
 
-def _ranged_members(key: Rows, number: Rows, speaks: Mask, hot: Mask) -> pa.RecordBatch:
+def _ranged_members(key: Numbers, number: Numbers, unpaired: Mask, hot: Mask) -> pa.RecordBatch:
     none = [pa.nulls(key.size, pa.int64())] * 3
-    return pa.record_batch([*none, key, none[0], number, speaks, hot], schema=RANGED)
+    return pa.record_batch([*none, key, none[0], number, unpaired, hot], schema=RANGED)
 
 
 def _across_ranges(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """The pairs that no range has produced."""
     key, number = table["key"].to_numpy(), table["number"].to_numpy()
-    new = new_groups(table, ["key"])
-    starts, group = np.flatnonzero(new), np.cumsum(new) - 1
-    sizes = np.diff(np.append(starts, new.size))
-    known_hot = table["hot"].to_numpy()
-    hot = (np.logical_or.reduceat(known_hot, starts) | (sizes > HOT))[group]
-    speaks = hot & table["speaks"].to_numpy()
-    yield _sharing(*_next_few(group, number, speaks))
+    group = np.cumsum(new_groups(table, ["key"]), dtype=np.int64)
+    known_hot = np.bincount(group, booleans(table["hot"])) > 0
+    hot = (known_hot | (np.bincount(group) > HOT))[group]
+    unpaired = hot & booleans(table["unpaired"])
+    yield _sharing(*_next_few(group, number, unpaired))
     yield _sharing(*pairs_sharing_keys(number[~hot], key[~hot].view(np.uint64)))
 
 
-def _next_few(group: Rows, number: Rows, speaks: Mask) -> tuple[Rows, Rows, Rows]:
-    """Each page that speaks with the `REACH` pages after it in its group."""
+def _next_few(group: Numbers, number: Numbers, some: Mask) -> tuple[Numbers, Numbers, Numbers]:
+    """Each of some pages with the `REACH` pages after it in its group."""
     left, right = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for ahead in range(1, REACH + 1):
-        paired = speaks[:-ahead] & (group[:-ahead] == group[ahead:])
+        paired = some[:-ahead] & (group[:-ahead] == group[ahead:])
         paired &= number[:-ahead] != number[ahead:]
         left.append(number[:-ahead][paired])
         right.append(number[ahead:][paired])
@@ -278,8 +268,8 @@ def _found_pairs(method: Method, searches: Searches, table: pa.Table) -> pa.Reco
     numbers, first = np.unique(table["number"].to_numpy(), return_index=True)
     chosen = table.select(["features"]).take(pa.array(first))
     features = features_of(method, one_batch(chosen)["features"])
-    found = pa.concat_batches(
+    pairs = pa.concat_batches(
         [searches.search(pa.Table.from_batches([features])), identity_pairs(features)]
     )
-    left, right = (numbers[found[name].to_numpy()] for name in PAIRS.names)
+    left, right = (numbers[pairs[name].to_numpy()] for name in PAIRS.names)
     return pa.record_batch([left, right], schema=PAIRS)

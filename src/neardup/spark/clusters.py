@@ -7,7 +7,7 @@ one task is first reduced in rounds, until the rest of it is small. A round remo
 `rules.clusters.centred_clusters` does: its centre is the page with the most verified neighbours; a
 member is close to the centre, close to the nearest page of its host in the cluster, and has no
 closer neighbour outside. What is kept of such a cluster, and of those of an earlier run, is decided
-by tables (`kept_pages`).
+by tables (`keeping.py`).
 """
 
 from __future__ import annotations
@@ -19,121 +19,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import FeatureRows, Floats, booleans, one_batch
+from neardup.arrays import FeatureRows, Floats, Numbers, booleans, one_batch
 from neardup.methods.base import Joining, Method
 from neardup.model import Relation
-from neardup.pages.urls import canonicalise
-from neardup.rules.candidates import REACH
 from neardup.rules.clusters import APART, centred_clusters, mixed_numbers
-from neardup.rules.keeping import AS_IF_CONTAINED, SIMILARITY_UNITS, JudgedPairs, choose_kept
+from neardup.rules.keeping import JudgedPairs, choose_kept
 from neardup.spark.columns import features_of, map_batches, map_groups, renamed, unsigned_order
 from neardup.spark.components import component_labels
 from neardup.spark.judging import BRIEF, PairJudge
-from neardup.spark.session import Work
-
-NAMED = pa.schema([("number", pa.int64()), ("target", pa.string())])
-LAST = float("inf")
-
-
-def kept_pages(policy: str, pages: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """number, label and kept of every page; `pages` has label and what policies look at.
-
-    The first by the policy is kept; what it leaves open is decided by the number.
-    """
-    if policy == "original":
-        ordered = _originals_first(pages, verdicts)
-    elif policy == "canonical":
-        ordered = _by_votes(pages)
-    else:
-        ordered = pages.withColumn("order", _ORDERS[policy]())
-    best = f.min_by("number", f.struct("order", "number")).alias("kept")
-    kept = ordered.groupBy("label").agg(best)
-    return pages.select("number", "label").join(kept, "label").select("number", "label", "kept")
-
-
-def _microseconds() -> Column:
-    return f.unix_micros("time").cast("double")
-
-
-_ORDERS = {
-    "longest": lambda: -f.col("length"),
-    "first": lambda: f.lit(0),
-    "newest": lambda: f.coalesce(-_microseconds(), f.lit(LAST)),
-    "oldest": lambda: f.coalesce(_microseconds(), f.lit(LAST)),
-}
-
-
-def _originals_first(pages: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """The rule of `keeping._original`, with the same arithmetic."""
-    sides = verdicts.select("left", "right", f.coalesce("similarity", f.lit(0.0)).alias("near"))
-    for side in ("left", "right"):
-        names = {side: "number", f"{side}_label": "label", f"{side}_length": "length"}
-        sides = sides.join(renamed(pages, **names), side)
-    sides = sides.where("left_label = right_label")
-    there, back = (
-        renamed(sides, number=one, length=f"{one}_length", other=f"{other}_length", near="near")
-        for one, other in (("left", "right"), ("right", "left"))
-    )
-    adds_little = (
-        (f.col("length") > f.col("other"))
-        & (10 * f.col("length") <= 11 * f.col("other"))
-        & (f.col("near") * f.col("length") >= AS_IF_CONTAINED * f.col("other"))
-    )
-    units = f.rint(f.col("near") * SIMILARITY_UNITS).cast("long")
-    of_page = there.unionByName(back).groupBy("number")
-    compared = of_page.agg(
-        f.sum(units).alias("total"),
-        f.count("*").alias("judged"),
-        f.min(f.when(adds_little, f.col("other"))).alias("within"),
-    )
-    sizes = pages.groupBy("label").agg((f.count("*") - 1).alias("others"))
-    ranked = pages.join(_named_by_others(pages), "number", "left")
-    ranked = ranked.join(compared, "number", "left").join(sizes, "label")
-    divisor = f.greatest(f.coalesce("judged", f.lit(0)), f.least("others", f.lit(REACH)), f.lit(1))
-    thousandths = f.floor(
-        f.floor(f.coalesce("total", f.lit(0)) / divisor) / (SIMILARITY_UNITS // 1000)
-    )
-    observed = f.when(f.col("observed"), _microseconds())
-    order = f.struct(
-        -f.coalesce("votes", f.lit(0)),
-        f.coalesce(observed, f.lit(LAST)),
-        -thousandths,
-        -f.coalesce("within", "length"),
-        f.col("length"),
-    )
-    return ranked.withColumn("order", order)
-
-
-def _named_by_others(pages: DataFrame) -> DataFrame:
-    """number and votes of the pages that others of their cluster name as canonical."""
-    linked = pages.where("canonical_url != ''").select("number", "label", "url", "canonical_url")
-    by_target = ["label", "canonical_url"]
-    shared = linked.groupBy(*by_target).count().where("count > 1").drop("count")
-    members = linked.join(shared, by_target)
-    own = map_batches(members.select("number", "url"), _named, NAMED)
-    members = members.join(own, "number").withColumn("own", f.expr("target = canonical_url"))
-    voters = members.where("not own").groupBy(*by_target).agg(f.count("*").alias("votes"))
-    return members.where("own").join(voters, by_target).select("number", "votes")
-
-
-def _by_votes(pages: DataFrame) -> DataFrame:
-    """The page whose URL most members name as canonical, then the shortest URL."""
-    votes = pages.where("canonical_url != ''").groupBy("label", "canonical_url").count()
-    votes = renamed(votes, label="label", target="canonical_url", count="count")
-    targets = map_batches(pages.where("url != ''").select("number", "url"), _named, NAMED)
-    voted = pages.join(targets, "number", "left").join(votes, ["label", "target"], "left")
-    wins = f.when(f.col("url") == "", -1).otherwise(f.coalesce("count", f.lit(0)))
-    length = f.least(f.length("url"), f.lit(999_999))
-    return voted.withColumn("order", -wins * 1e6 + length)
-
-
-def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
-    targets = pa.array([canonicalise(url) for url in batch["url"].to_pylist()], pa.string())
-    return pa.record_batch([batch["number"], targets], schema=NAMED)
-
+from neardup.spark.keeping import kept_pages
+from neardup.spark.work import Work
 
 MIXED = pa.schema([("number", pa.int64()), ("mixed", pa.int64())])
 CloseRows = Callable[[DataFrame], DataFrame]  # of pairs: those that are close, and how
@@ -214,7 +112,7 @@ def _without_closer_outside(stays: DataFrame, ends: DataFrame) -> DataFrame:
 
 FOR_ONE_TASK = 20_000  # pages of a component
 BYTES_FOR_ONE_TASK = 256_000_000  # of their features
-FEW = 2_000  # pages of a component whose features fit in a task anyhow
+FEW = 2_000  # pages of a component whose features fit in a task in any case
 ROWS_AT_ONCE = 20_000
 PAGE = ["number", "length", "time", "observed", "url", "canonical_url"]
 MEMBERS = pa.schema(
@@ -227,7 +125,6 @@ MEMBERS = pa.schema(
         ("similarity", pa.float64()),
     ]
 )
-Rows = NDArray[np.int64]
 Codes = NDArray[np.int8]  # relations by their places in `RELATIONS`
 RELATIONS = [*Relation]
 NAMES = pa.array([str(each) for each in RELATIONS])
@@ -287,8 +184,9 @@ def _too_large(judge: PairJudge, components: DataFrame, for_one_task: int) -> Da
     some = components.where(f.col("pages") > min(FEW, for_one_task))
     if some.isEmpty():
         return None
-    weights = some.join(judge.feature_bytes, "number")
-    weights = weights.groupBy("label", "pages").agg(f.sum("bytes").alias("bytes"))
+    weights = some.join(judge.features.select("number", "features"), "number")
+    size = f.sum(f.octet_length("features")).alias("bytes")
+    weights = weights.groupBy("label", "pages").agg(size)
     too_many, too_large = f.col("pages") > for_one_task, f.col("bytes") > BYTES_FOR_ONE_TASK
     # A cluster of two pages is all that a component of two can be.
     large = weights.where((too_many | too_large) & (f.col("pages") > 2)).select("label")
@@ -301,16 +199,12 @@ def _in_tasks(
     """`MEMBERS` of components that fit in a task each, with all that decides about them."""
     # Only where a pair is not verified yet may features be needed.
     is_open = f.col("pairs") < f.col("pages") * (f.col("pages") - 1) / 2
-    found = components.select("number", f.col("label").alias("component"), is_open.alias("open"))
-    about = pages.select(*PAGE).join(found.drop("open"), "number")
-    described = judge.features.select("number", "features", "same_host_group").join(found, "number")
-    described = described.select(
-        "component",
-        "number",
-        "same_host_group",
-        f.when(f.col("open"), f.col("features")).alias("features"),
-    )
-    of_left = renamed(found, left="number", component="component")
+    placed = components.select("number", f.col("label").alias("component"), is_open.alias("open"))
+    about = pages.select(*PAGE).join(placed.drop("open"), "number")
+    features = f.when(f.col("open"), f.col("features")).alias("features")
+    described = judge.features.join(placed, "number")
+    described = described.select("component", "number", "same_host_group", features)
+    of_left = renamed(placed, left="number", component="component")
     judged = verdicts.select(*BRIEF).join(of_left, "left")
     rows = described.unionByName(about, allowMissingColumns=True)
     rows = rows.unionByName(judged, allowMissingColumns=True)
@@ -341,7 +235,7 @@ def _decided(
     verdicts = _Verdicts(method, described, left, right, judged)
     joining = np.array([str(each) in relations for each in RELATIONS])
 
-    def closeness(one: Rows, other: Rows) -> Floats:
+    def closeness(one: Numbers, other: Numbers) -> Floats:
         codes, similarities = verdicts.on(one, other)
         return np.where(joining[codes], similarities, APART)
 
@@ -375,7 +269,7 @@ class _Verdicts:
     """Verdicts on pairs of rows: those that are known, and the method's on any others."""
 
     def __init__(
-        self, method: Method, pages: pa.Table, left: Rows, right: Rows, known: pa.Table
+        self, method: Method, pages: pa.Table, left: Numbers, right: Numbers, known: pa.Table
     ) -> None:
         self.codes: Codes = pc.index_in(known["relation"], NAMES).to_numpy().astype(np.int8)
         self.similarities: Floats = known["similarity"].to_numpy()
@@ -394,7 +288,7 @@ class _Verdicts:
         features = features_of(self._method, one_batch(packed)["features"])
         return FeatureRows(features.schema, [features], [there])
 
-    def on(self, one: Rows, other: Rows) -> tuple[Codes, Floats]:
+    def on(self, one: Numbers, other: Numbers) -> tuple[Codes, Floats]:
         """What each `one` is to its `other`: the relation by its code, and the similarity."""
         pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
         place = np.searchsorted(self._pairs, pairs)

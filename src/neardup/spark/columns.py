@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from neardup.arrays import Hashes, Mask, Numbers
+from neardup.arrays import Hashes, Mask, Numbers, places_in_runs
 from neardup.local.exchange import carried_schema, packed_rows, to_spark, unpacked_rows
 from neardup.methods import identical
 from neardup.methods.base import Method
@@ -46,6 +46,14 @@ GROUP_BYTES = 64_000_000  # of the rows of several groups that a step gets at on
 def renamed(rows: DataFrame, **columns: str) -> DataFrame:
     """Some columns under other names: `renamed(pages, left="number")`."""
     return rows.select(*(f.col(old).alias(new) for new, old in columns.items()))
+
+
+def looked_up(rows: DataFrame, pages: DataFrame, key: str, value: str, **columns: str) -> DataFrame:
+    """The rows with further columns from pages: `looked_up(pairs, pages, "number", "id", left="a")`
+    adds the id `a` of the page whose number is `left`."""
+    for known, new in columns.items():
+        rows = rows.join(renamed(pages, **{known: key, new: value}), known)
+    return rows
 
 
 def map_batches(
@@ -129,18 +137,13 @@ def whole_groups(
         if count < rows_at_once and size < bytes_at_once:
             continue
         table = pa.Table.from_batches(held)
-        last = last_group(table, by)
+        last = int(np.flatnonzero(new_groups(table, by))[-1])  # where the last group begins
         if last:
             yield table.slice(0, last).combine_chunks()
             held = table.slice(last).combine_chunks().to_batches()
             count, size = table.num_rows - last, sum(each.nbytes for each in held)
     if count:
         yield pa.Table.from_batches(held).combine_chunks()
-
-
-def last_group(table: pa.Table, by: list[str]) -> int:
-    changes = np.flatnonzero(new_groups(table, by))
-    return int(changes[-1]) if changes.size else 0
 
 
 def new_groups(table: pa.Table, by: list[str]) -> Mask:
@@ -200,15 +203,13 @@ def packed_without_counts(keys: Hashes, bits: int) -> pa.RecordBatch:
 def _buckets(keys: Hashes, bits: int) -> tuple[NDArray[np.int32], Numbers]:
     """The bucket of each packed row, and where the row starts."""
     bucket = (keys >> np.uint64(64 - bits)).astype(np.int32)
-    starts = row_starts(np.diff(bucket, prepend=-1) != 0)
+    starts = row_starts(bucket)
     return bucket[starts], starts
 
 
-def row_starts(is_first: Mask) -> Numbers:
-    """Where packed rows start: with the first number of a group, and after `ROW_COUNTS`."""
-    firsts = np.flatnonzero(is_first)
-    place = np.arange(is_first.size) - np.repeat(firsts, np.diff(np.append(firsts, is_first.size)))
-    return np.flatnonzero(place % ROW_COUNTS == 0)
+def row_starts(buckets: NDArray[np.int32]) -> Numbers:
+    """Where packed rows start: with the first number of a bucket, and after `ROW_COUNTS`."""
+    return np.flatnonzero(places_in_runs(buckets) % ROW_COUNTS == 0)
 
 
 def packed_numbers(numbers: Hashes | Numbers, starts: Numbers) -> pa.BinaryArray:

@@ -16,10 +16,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import Numbers as Rows
+from neardup.arrays import Numbers
 from neardup.kernels.grouping import connected_components
 from neardup.spark.columns import bounded, heaps, renamed, spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 IN_ONE_TASK = 4_000_000  # pairs, of 16 bytes
 EDGES = pa.schema([("left", pa.int64()), ("right", pa.int64())])
@@ -71,7 +71,7 @@ def _stars(held: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.record_batch([pages[roots[leaves]], pages[leaves]], schema=EDGES)
 
 
-def _joined(held: list[pa.RecordBatch]) -> tuple[Rows, Rows, Rows, Rows]:
+def _joined(held: list[pa.RecordBatch]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """The pages of some pairs, the rows of all left and then all right pages among them, the rows
     of all but the smallest of each component, and the row of the smallest for each."""
     table = pa.Table.from_batches(held, EDGES)

@@ -43,7 +43,8 @@ from neardup.spark.columns import (
 from neardup.spark.identity import Identified
 from neardup.spark.prior import Earlier
 from neardup.spark.records import CHUNK_BITS, PARSED
-from neardup.spark.session import GIGABYTE, Work
+from neardup.spark.session import GIGABYTE
+from neardup.spark.work import Work
 from neardup.text.sites import NO_COUNTS, NO_KEYS, Survey, add_counts
 
 COUNTS_AT_ONCE = 2_000_000  # counts that a task collects before it packs them
@@ -116,13 +117,12 @@ class Counting:
 
 
 SurveyStep = Callable[[pa.RecordBatch, Survey], pa.RecordBatch]  # of place and page
-WithCounts = Callable[[SurveyStep, pa.Schema], DataFrame]  # takes a step that needs a survey
 
 
 def describe(
     method: Method,
     records: DataFrame,
-    found: Identified,
+    identified: Identified,
     work: Work,
     earlier: Earlier | None = None,
     *,
@@ -130,22 +130,23 @@ def describe(
 ) -> DataFrame:
     """number, features, decidable and same_host_group of every page, in the work directory."""
     pages = records.where("reason is null")
-    if found.dropped is not None:
-        pages = pages.join(found.dropped, "place", "left_anti")
+    if identified.dropped is not None:
+        pages = pages.join(identified.dropped, "place", "left_anti")
     pages = pages.select("place", "page")
     counts = earlier.counts(method) if earlier else {}
     if broadcast_counts is None:
         broadcast_counts = min(work.heap * COUNTS_A_GIGABYTE // GIGABYTE, MOST_COUNTS)
-    described = _described(method, pages, Surveyor(found.count, work, counts, broadcast_counts))
+    surveyor = Surveyor(identified.count, work, counts, broadcast_counts)
+    described = _described(method, pages, surveyor)
     with work.stages("features") as stage:
-        numbers = found.pages.where("place is not null").select("place", "number")
-        if found.count <= min(work.heap // HEAP_A_NUMBER, MOST_NUMBERS):
+        numbers = identified.pages.where("place is not null").select("place", "number")
+        if identified.count <= min(work.heap // HEAP_A_NUMBER, MOST_NUMBERS):
             numbers = f.broadcast(numbers)  # or else the features are shuffled
         numbered = described.join(numbers, "place").drop("place")
         if earlier is not None:
-            numbered = numbered.unionByName(earlier.features(found.pages))
+            numbered = numbered.unionByName(earlier.features(identified.pages))
         kept = work.keep(numbered, "result/remembered/features")
-        stage.advance(found.count)
+        stage.advance(identified.count)
     return kept
 
 
@@ -171,10 +172,13 @@ def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFram
             lambda packed: count_sites(unpacked(packed)),
             lambda packed: lookups(unpacked(packed)),
         )
-        known = surveyor.count(of_sites, pages)
         if surveys is None:
-            return known(lambda batch, survey: step(batch, SurveyResults(sites=survey)), schema)
-        viewed = known(lambda batch, survey: _viewed(method, batch, survey), PLACED)
+            return surveyor.map(
+                of_sites, pages, lambda batch, of: step(batch, SurveyResults(sites=of)), schema
+            )
+        viewed = surveyor.map(
+            of_sites, pages, lambda batch, survey: _viewed(method, batch, survey), PLACED
+        )
         pages = surveyor.work.keep(viewed, "viewed")
     assert surveys is not None
 
@@ -189,7 +193,7 @@ def _described(method: Method, pages: DataFrame, surveyor: Surveyor) -> DataFram
         return _placed_rows(method, batch, _of_viewed(method, batch, survey))
 
     counting = Counting(files["corpus"], count, lambda packed: count(packed)["key"].to_numpy())
-    return surveyor.count(counting, pages)(features, schema)
+    return surveyor.map(counting, pages, features, schema)
 
 
 def _viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.RecordBatch:
@@ -215,16 +219,18 @@ def _placed_rows(method: Method, batch: pa.RecordBatch, features: pa.RecordBatch
 
 @dataclass(frozen=True)
 class Surveyor:
-    """Counts over all pages, and passes the counts to the steps that need them."""
+    """Counts over all pages, and passes the counts to a step that needs them."""
 
     pages: int
     work: Work
     earlier: Mapping[str, DataFrame]  # counts of an earlier run, by folder
     broadcast_counts: int
 
-    def count(self, counting: Counting, pages: DataFrame) -> WithCounts:
-        """Count over all pages; returns a function that takes a step with the counts: with all of
-        those above 1 in every task if they are few, else with those that a chunk looks up."""
+    def map(
+        self, counting: Counting, pages: DataFrame, step: SurveyStep, schema: pa.Schema
+    ) -> DataFrame:
+        """Apply a step to all pages with what was counted over them: with all counts above 1 in
+        every task if they are few, else with those that a chunk looks up."""
         bits = bucket_bits(self.pages)
         with self.work.stages("survey") as stage:
             earlier = self.earlier.get(counting.folder)
@@ -233,13 +239,9 @@ class Surveyor:
             stage.advance(self.pages)
         several, total = counts.where("octet_length(counts) > 0"), self.pages
         if total_bytes(several, "keys") // 8 >= self.broadcast_counts:  # of 8 bytes each
-            return lambda step, schema: _by_chunks(
-                counting, pages, several, bits, total, step, schema
-            )
+            return _by_chunks(counting, pages, several, bits, total, step, schema)
         survey = self.work.spark.sparkContext.broadcast(whole_survey(several, total))
-        return lambda step, schema: map_batches(
-            pages, lambda batch: step(batch, survey.value), schema
-        )
+        return map_batches(pages, lambda batch: step(batch, survey.value), schema)
 
 
 def _by_chunks(

@@ -25,8 +25,9 @@ from neardup.schemas import RAW
 from neardup.spark.columns import bounded, spark_schema
 from neardup.spark.pipeline import Rules, decide
 from neardup.spark.records import RECORDS, page_records, placed
-from neardup.spark.session import Work, is_connect, running
+from neardup.spark.session import is_connect, running
 from neardup.spark.tables import cluster_rows
+from neardup.spark.work import Work
 
 ROW = "neardup_row"
 ANSWER = ["cluster", "keep", "duplicate_of", "relation", "similarity"]
@@ -84,9 +85,9 @@ def find_duplicates(
         if records.isEmpty():
             return _undecided(rows)
         decided = decide(records, rules, kept)
-        if decided.found.dropped is not None:
+        if decided.identified.dropped is not None:
             raise UsageError("several rows have one id; leave `id` out")
-        about = cluster_rows(decided.found.pages, decided.features, decided.members)
+        about = cluster_rows(decided.identified.pages, decided.features, decided.members)
         answer = about.withColumnRenamed("id", ROW).withColumnRenamed("kept", "keep")
         answer = kept.keep(answer.select(ROW, *ANSWER), "answer")
     return _with_answer(rows, answer)
@@ -155,16 +156,13 @@ def _with_answer(rows: DataFrame, answer: DataFrame) -> DataFrame:
     """The rows with the decision about each; rows without content are undecided and kept."""
     marks = answer.select(ROW, *(f.col(name).alias(f"neardup_{name}") for name in ANSWER))
     joined = rows.join(marks, ROW, "left")
-    decided = f.col("neardup_cluster").isNotNull()
+    relation = f.when(f.col("neardup_cluster").isNotNull(), f.col("neardup_relation"))
     columns = {
         "neardup_cluster": f.coalesce("neardup_cluster", ROW),
         "neardup_keep": f.coalesce("neardup_keep", f.lit(True)),
-        "neardup_relation": f.when(decided, f.col("neardup_relation")).otherwise(
-            str(Relation.UNDECIDED)
-        ),
+        "neardup_relation": relation.otherwise(str(Relation.UNDECIDED)),
     }
-    for name in ("relation", "keep", "cluster"):  # the cluster last: the others look at it
-        joined = joined.withColumn(f"neardup_{name}", columns[f"neardup_{name}"])
+    joined = joined.withColumns(columns)
     return joined.select(*rows.columns, *(f"neardup_{name}" for name in ANSWER))
 
 

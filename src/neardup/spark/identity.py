@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 from neardup.local.corpus import CARRIED
 from neardup.model import SkipReason
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 
 PAGE = ["id", *CARRIED]
 SKIP = ["source", "record", "id", "reason", "detail"]
@@ -47,12 +47,12 @@ def identify(records: DataFrame, earlier: DataFrame | None, work: Work) -> Ident
     if earlier is None and max(each["nth"] for each in sizes) == 1:
         pages, count = with_numbers(ranked, sizes)
         return Identified(pages, skipped, count=count)
-    found = _settle(ranked, skipped, work)
+    identified = _settle(ranked, skipped, work)
     if earlier is not None:
-        found = _without_earlier(found, earlier)
-    in_order = work.keep(in_parts(found.pages.orderBy("id"), "place", *PAGE), "numbered")
+        identified = _without_earlier(identified, earlier)
+    in_order = work.keep(in_parts(identified.pages.orderBy("id"), "place", *PAGE), "numbered")
     pages, count = with_numbers(in_order, part_sizes(in_order))
-    return replace(found, pages=pages, count=count)
+    return replace(identified, pages=pages, count=count)
 
 
 def _ranked(records: DataFrame) -> DataFrame:
@@ -105,16 +105,16 @@ def _duplicates(pages: DataFrame, why: str) -> DataFrame:
     return pages.select("source", "record", "id", reason, f.lit(why).alias("detail"))
 
 
-def _without_earlier(found: Identified, earlier: DataFrame) -> Identified:
+def _without_earlier(identified: Identified, earlier: DataFrame) -> Identified:
     """The pages of an earlier run, and those whose ids it does not have."""
-    assert found.dropped is not None
+    assert identified.dropped is not None
     ids = earlier.select("id")
-    seen = found.pages.join(ids, "id", "left_semi")
+    seen = identified.pages.join(ids, "id", "left_semi")
     old = earlier.select(f.lit(None).cast("long").alias("place"), *PAGE)
     return Identified(
-        found.pages.join(ids, "id", "left_anti").select("place", *PAGE).unionByName(old),
-        found.skipped.unionByName(_duplicates(seen, "the earlier result has this id")),
-        found.dropped.unionByName(seen.select("place")),
+        identified.pages.join(ids, "id", "left_anti").select("place", *PAGE).unionByName(old),
+        identified.skipped.unionByName(_duplicates(seen, "the earlier result has this id")),
+        identified.dropped.unionByName(seen.select("place")),
     )
 
 

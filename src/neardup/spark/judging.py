@@ -28,11 +28,6 @@ class PairJudge:
     features: DataFrame
     relations: Sequence[str]  # the verdicts that bring pages together
 
-    @property
-    def feature_bytes(self) -> DataFrame:
-        """number and bytes of the features of every page."""
-        return self.features.select("number", f.octet_length("features").alias("bytes"))
-
     def judge(self, pairs: DataFrame) -> DataFrame:
         """`JUDGED`: the relation of the left page of each pair to the right one."""
         method = self.method

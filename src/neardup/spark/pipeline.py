@@ -36,15 +36,9 @@ from neardup.spark.prior import Earlier, check_earlier, with_known
 from neardup.spark.reading import bytes_here, is_hadoop, parse_inputs
 from neardup.spark.reading import write_kept as write_kept_pages
 from neardup.spark.sample import sampled_outcome
-from neardup.spark.session import (
-    Storage,
-    Work,
-    check_destination,
-    put_in_place,
-    spark_session,
-    work_folder,
-)
+from neardup.spark.session import spark_session
 from neardup.spark.tables import kept_places, summarise, write_tables
+from neardup.spark.work import Storage, Work, check_destination, put_in_place, work_folder
 
 MOST_PAGES = 1 << 31  # `rules.candidates` puts the numbers of two pages into one of 64 bits
 
@@ -96,22 +90,18 @@ def dedup(
         if any(map(is_hadoop, inputs)):
             raise UsageError("--write-kept reads the inputs again: name paths that Python opens")
         check_kept(kept_file, inputs, force=force)
-    earlier_folder = None if against is None else str(against)
+    against = "" if against is None else str(against)
 
     input_bytes = bytes_here(inputs)
-    with spark_session(
-        master, partitions, memory, earlier_folder or "", input_bytes=input_bytes
-    ) as spark:
+    with spark_session(master, partitions, memory, against, input_bytes=input_bytes) as spark:
         storage = Storage(spark, out)
         check_destination(storage, out, force=force)
-        if earlier_folder is not None:
-            check_earlier(Storage(spark, earlier_folder), earlier_folder, rules.method)
+        if against:
+            check_earlier(Storage(spark, against), against, rules.method)
         run = describe_run(inputs, limits, rules.method, None)
-        run = json.dumps([run, earlier_folder, rules.keep, rules.contained])
-        with work_folder(
-            spark, out, stages, run, resume=resume, against=earlier_folder or ""
-        ) as work:
-            earlier = Earlier.of(earlier_folder, rules.method, work)
+        run = json.dumps([run, against, rules.keep, rules.contained])
+        with work_folder(spark, out, stages, run, resume=resume, against=against) as work:
+            earlier = Earlier.of(against, rules.method, work)
             with stages("parse"):
                 records = parse_inputs(inputs, limits, work)
             decided = decide(records, rules, work, earlier)
@@ -167,7 +157,7 @@ class Decided:
     """The decisions about all pages, as tables."""
 
     method: Method
-    found: Identified
+    identified: Identified
     features: DataFrame
     verdicts: DataFrame
     members: DataFrame  # of clusters of several pages
@@ -177,24 +167,24 @@ def decide(records: DataFrame, rules: Rules, work: Work, earlier: Earlier | None
     """The decisions about the pages among parsed records, and those of an earlier run."""
     method, stages = rules.method, work.stages
     with stages("identify"):
-        found = identify(records, earlier.pages if earlier else None, work)
-        if not found.count:
-            raise InputError(_nothing_read(found.skipped))
-        if found.count > MOST_PAGES:
-            raise InputError(f"{found.count:,} pages; a run takes at most {MOST_PAGES:,}")
-    work.prepare_for(found.count)
-    old = earlier.clusters(found.pages) if earlier else None
+        identified = identify(records, earlier.pages if earlier else None, work)
+        if not identified.count:
+            raise InputError(_nothing_read(identified.skipped))
+        if identified.count > MOST_PAGES:
+            raise InputError(f"{identified.count:,} pages; a run takes at most {MOST_PAGES:,}")
+    work.prepare_for(identified.count)
+    old = earlier.clusters(identified.pages) if earlier else None
     features = describe(
-        method, records, found, work, earlier, broadcast_counts=rules.broadcast_counts
+        method, records, identified, work, earlier, broadcast_counts=rules.broadcast_counts
     )
     with stages("candidates"):
-        pairs = work.keep(_candidates(method, features, found, work), "pairs")
+        pairs = work.keep(_candidates(method, features, identified.count, work), "pairs")
     judge = PairJudge(method, features, joining_relations(method, contained=rules.contained))
     with stages("judge"):
-        verdicts = _judge(judge, pairs, found, earlier, old, work)
+        verdicts = _judge(judge, pairs, identified.pages, earlier, old, work)
     with stages("cluster"):
-        members = cluster_pages(judge, found.pages, verdicts, rules.keep, work, old)
-    return Decided(method, found, features, verdicts, members)
+        members = cluster_pages(judge, identified.pages, verdicts, rules.keep, work, old)
+    return Decided(method, identified, features, verdicts, members)
 
 
 def _nothing_read(skipped: DataFrame) -> str:
@@ -206,16 +196,16 @@ def _nothing_read(skipped: DataFrame) -> str:
     return f"no page could be read; {skipped.count()} skipped, the first at {place}: {why}"
 
 
-def _candidates(method: Method, features: DataFrame, found: Identified, work: Work) -> DataFrame:
+def _candidates(method: Method, features: DataFrame, count: int, work: Work) -> DataFrame:
     if (searches := searcher(method)) is not None:
         return searched_pairs(method, searches, features)
-    return pairs_by_keys(method, features, found.count, work)
+    return pairs_by_keys(method, features, count, work)
 
 
 def _judge(
     judge: PairJudge,
     pairs: DataFrame,
-    found: Identified,
+    pages: DataFrame,
     earlier: Earlier | None,
     old: DataFrame | None,
     work: Work,
@@ -223,7 +213,7 @@ def _judge(
     """The verdict on every pair; what is known is not judged again."""
     known = None
     if earlier is not None and old is not None:
-        known = work.keep(earlier.verdicts(found.pages), "known-verdicts")
+        known = work.keep(earlier.verdicts(pages), "known-verdicts")
         pairs = with_known(pairs, old, known)
     verdicts = judge.judge(pairs)
     if searcher(judge.method) is not None:

@@ -32,13 +32,15 @@ from neardup.spark.columns import (
     PACKED,
     bounded,
     feature_rows,
+    looked_up,
     packed_counts,
     renamed,
     spark_schema,
 )
 from neardup.spark.identity import part_sizes, with_numbers
 from neardup.spark.judging import JUDGED
-from neardup.spark.session import Storage, Work, damaged
+from neardup.spark.session import damaged
+from neardup.spark.work import Storage, Work
 
 PAGES = pa.schema([("number", pa.int64()), *(SPILLED.field(name) for name in ("id", *CARRIED))])
 ROWS_AT_ONCE = 4096
@@ -54,9 +56,9 @@ class Earlier:
     is_local: bool  # it is a result of the local engine
 
     @classmethod
-    def of(cls, folder: str | None, method: Method, work: Work) -> Earlier | None:
-        """The earlier run in a folder that `check_earlier` has accepted, if there is one."""
-        if folder is None:
+    def of(cls, folder: str, method: Method, work: Work) -> Earlier | None:
+        """The earlier run in a folder that `check_earlier` has accepted; None without a folder."""
+        if not folder:
             return None
         assert work.storage is not None
         return cls(folder, method, work, not work.storage.exists(f"{folder}/remembered/features"))
@@ -116,16 +118,13 @@ class Earlier:
         clusters = self.read("clusters.parquet").select(
             "id", "cluster", f.coalesce("duplicate_of", "id").alias("kept_id")
         )
-        for name, column in (("id", "number"), ("cluster", "label"), ("kept_id", "kept")):
-            clusters = clusters.join(renamed(pages, **{name: "id", column: "number"}), name)
-        return clusters.select("number", "label", "kept")
+        columns = {"id": "number", "cluster": "label", "kept_id": "kept"}
+        return looked_up(clusters, pages, "id", "number", **columns).select(*columns.values())
 
     def verdicts(self, pages: DataFrame) -> DataFrame:
         """`JUDGED`: every pair it has judged, by the numbers of this run."""
         rows = self.read("pairs.parquet").unionByName(self.read("rejected.parquet"))
-        for name, column in (("a", "left"), ("b", "right")):
-            rows = rows.join(renamed(pages, **{name: "id", column: "number"}), name)
-        return rows.select(*JUDGED.names)
+        return looked_up(rows, pages, "id", "number", a="left", b="right").select(*JUDGED.names)
 
 
 def check_earlier(storage: Storage, folder: str, method: Method) -> None:

@@ -30,12 +30,13 @@ from neardup.pages import Limits
 from neardup.pages.fields import TableRow
 from neardup.pages.formats import FORMATS, format_of_name
 from neardup.pages.inputs import IGNORED, File, LocalPlace, find_files
+from neardup.pages.ranges import Range, count_records, cut_archive, read_range, split_file
 from neardup.pages.raw import Block, gathered
-from neardup.pages.readers import Range, Reading, count_records, cut_archive, read_range, split_file
+from neardup.pages.readers import Reading
 from neardup.pages.writers import writer_for
 from neardup.spark.columns import spark_schema, total_bytes
 from neardup.spark.records import MOST_TASKS, RECORDS, as_records, placed, with_repeated_pages
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.charset import to_utf8
 
 # Schemes that Spark reads and fsspec does not, or only with more set-up than a package.
@@ -71,24 +72,24 @@ def is_hadoop(path: str) -> bool:
 
 
 def bytes_here(inputs: Sequence[str]) -> int:
-    """Bytes of the input files on this machine; what is wrong with them is told by reading them."""
+    """Bytes of the input files on this machine; reading them will say what is wrong with them."""
     here = [each for each in inputs if "://" not in each and each != "-" and not is_hadoop(each)]
     with suppress(NeardupError, OSError):
         return sum(os.stat(each.path).st_size for each in find_files(here))  # noqa: PTH116
     return 0
 
 
-def ranges_of(files: Sequence[File], range_bytes: int = RANGE_BYTES) -> list[list[Range]]:
+def ranges_of(files: Sequence[File]) -> list[list[Range]]:
     """The files and ranges of files that each task reads, in the order of reading."""
     one_page = {name for name, each in FORMATS.items() if each.is_one_page}
     tasks: list[list[Range]] = []
     small: list[Range] = []
     for file in files:
         if file.format == IGNORED or file.format in one_page:
-            small.append(Range(file.path, file.name, file.format or ""))
+            small.append(Range.of(file))
             continue
-        cut = split_file(file, range_bytes) if len(files) <= CUT_HERE else None
-        tasks += [[each] for each in cut or [Range(file.path, file.name, file.format or "")]]
+        cut = split_file(file, RANGE_BYTES) if len(files) <= CUT_HERE else None
+        tasks += [[each] for each in cut or [Range.of(file)]]
     tasks += [
         small[start : start + FILES_OF_A_TASK] for start in range(0, len(small), FILES_OF_A_TASK)
     ]
@@ -113,16 +114,17 @@ def _with_cut_archives(
                     cut[part.path] = cut_archive(part.file, ARCHIVE_BYTES)
     ranges = [part for parts in cut.values() if len(parts) > 1 for part in parts]
     counts = _record_counts(ranges, limits, work) if ranges else {}
-    found: list[list[Range]] = []
+    cut_tasks: list[list[Range]] = []
     for task in tasks:
         parts = cut.get(task[0].path, [])
         numbers = [counts.get((part.path, part.start)) for part in parts]
         if None in numbers or len(parts) <= 1:
-            found.append([*task])
+            cut_tasks.append([*task])
             continue
         firsts = accumulate((number or 0 for number in numbers), initial=0)
-        found += [[replace(part, first=first)] for part, first in zip(parts, firsts, strict=False)]
-    return found
+        numbered = zip(parts, firsts, strict=False)
+        cut_tasks += [[replace(part, first=first)] for part, first in numbered]
+    return cut_tasks
 
 
 def _record_counts(
@@ -225,7 +227,7 @@ def write_kept(
     Tasks read the inputs again, a file each, and pick the kept pages; the driver writes them.
     """
     rows = [
-        (number, each.source, json.dumps(asdict(Range(each.path, each.name, each.format or ""))))
+        (number, each.source, json.dumps(asdict(Range.of(each))))
         for number, each in enumerate(find_files(inputs))
     ]
     files = work.spark.createDataFrame(rows, "file long, source string, range string")

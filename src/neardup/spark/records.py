@@ -8,7 +8,7 @@ the first by archive and record is used, as on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from neardup.pages.streams import chunks
 from neardup.pages.warc import Revisit, WarcReader, own_keys, wanted_keys
 from neardup.schemas import DESCRIPTION, PAGES
 from neardup.spark.columns import bounded, spark_schema
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.parse import parse
 
 PLACE_BITS = 33  # of a place, for the row within a task, as Spark numbers rows
@@ -51,13 +51,12 @@ RECORDS = pa.schema(
 
 
 def as_records(blocks: Iterable[Block], threads: int = 1) -> Iterator[pa.RecordBatch]:
-    """`RECORDS`, in batches, with places not set yet; parsed by so many threads."""
+    """`RECORDS`, in batches, with places not set yet; parsed by this many threads."""
 
     def parsed(block: Block) -> list[pa.RecordBatch]:
         raw = block()
-        pages = page_records(raw.pages) if raw.pages.num_rows else None
-        found = [] if pages is None else [*bounded(pages)]
-        return [*found, _skip_records(raw.skips)] if raw.skips else found
+        pages = [*bounded(page_records(raw.pages))] if raw.pages.num_rows else []
+        return [*pages, _skip_records(raw.skips)] if raw.skips else pages
 
     for batches in ordered_map(parsed, blocks, threads):
         yield from batches
@@ -117,8 +116,6 @@ KEYS = pa.schema(
     ]
 )
 
-Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
 
 def with_repeated_pages(
     parsed: DataFrame, archives: Sequence[str], limits: Limits, work: Work
@@ -130,25 +127,26 @@ def with_repeated_pages(
         return parsed
     paths = work.spark.createDataFrame([(path,) for path in archives], "path string")
     tasks = min(len(archives), MOST_TASKS)
-    keys = paths.repartition(tasks).mapInArrow(_keys(limits), spark_schema(KEYS))
-    found = work.keep(_found(open_ones, work.keep(keys, "revisit-keys")), "revisits")
+    keys = paths.repartition(tasks).mapInArrow(
+        lambda batches: _keys(batches, limits), spark_schema(KEYS)
+    )
+    revisits = work.keep(_resolved(open_ones, work.keep(keys, "revisit-keys")), "revisits")
     waiting = f.collect_list(f.struct("source", "record", "url", "date", "keys")).alias("waiting")
-    by_archive = found.groupBy(f.col("owner.source").alias("path")).agg(waiting)
-    repeated = by_archive.mapInArrow(_repeated(limits), spark_schema(RECORDS))
-    still_open = open_ones.join(found, ["source", "record"], "left_anti")
+    by_archive = revisits.groupBy(f.col("owner.source").alias("path")).agg(waiting)
+    repeated = by_archive.mapInArrow(
+        lambda batches: placed(as_records(gathered(_repeated(batches, limits))), FIRST_PLACE),
+        spark_schema(RECORDS),
+    )
+    still_open = open_ones.join(revisits, ["source", "record"], "left_anti")
     others = parsed.where(~unresolved).unionByName(still_open)
     return others.unionByName(work.keep(repeated, "repeated"))
 
 
-def _keys(limits: Limits) -> Step:
+def _keys(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[pa.RecordBatch]:
     """The keys of all records of archives: their own, or those of what they repeat."""
-
-    def keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for path in batch["path"].to_pylist():
-                yield pa.RecordBatch.from_pylist(list(_keys_of_archive(path, limits)), KEYS)
-
-    return keys
+    for batch in batches:
+        for path in batch["path"].to_pylist():
+            yield pa.RecordBatch.from_pylist(list(_keys_of_archive(path, limits)), KEYS)
 
 
 def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
@@ -168,7 +166,7 @@ def _keys_of_archive(path: str, limits: Limits) -> Iterator[dict[str, object]]:
                 yield {"key": key, **about}
 
 
-def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
+def _resolved(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
     """The revisits whose page is in the inputs, with the first record of that page."""
     place = f.struct("source", "record")
     first = keys.where("not wanted").groupBy("key").agg(f.min(place).alias("owner"))
@@ -180,16 +178,8 @@ def _found(open_ones: DataFrame, keys: DataFrame) -> DataFrame:
     )
 
 
-def _repeated(limits: Limits) -> Step:
+def _repeated(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[RawPage | Skip]:
     """The pages that revisits repeat, each in place of its revisit."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return placed(as_records(gathered(_pages(batches, limits))), FIRST_PLACE)
-
-    return read
-
-
-def _pages(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[RawPage | Skip]:
     for batch in batches:
         for row in batch.to_pylist():
             reader = WarcReader(limits)

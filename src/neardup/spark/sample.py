@@ -7,7 +7,7 @@ descriptions; texts come of the pairs that the report shows side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -30,7 +30,7 @@ from neardup.schemas import RELATED, VERDICTS
 from neardup.spark.columns import PACKED, map_batches, packed_counts
 from neardup.spark.judging import JUDGED
 from neardup.spark.records import PARSED
-from neardup.spark.session import Work
+from neardup.spark.work import Work
 from neardup.text.sites import Survey, add_counts
 
 if TYPE_CHECKING:
@@ -46,56 +46,43 @@ def sampled_outcome(
     decided: Decided, records: DataFrame, work: Work, most: int = SAMPLE_PAGES
 ) -> Outcome:
     """The decisions about all pages, or about a sample of them."""
-    found, method = decided.found, decided.method
-    pages = _sampled_pages(decided, 1 + (found.count - 1) // most).toArrow().sort_by("number")
+    count, method = decided.identified.count, decided.method
+    pages = _sampled_pages(decided, 1 + (count - 1) // most).toArrow().sort_by("number")
     numbers = pages["number"].to_numpy()
     labels, kept = (np.searchsorted(numbers, pages[name].to_numpy()) for name in ("label", "kept"))
     dropped = pa.array(kept != np.arange(kept.size))
     to_kept = pages.filter(dropped).select(RELATED.names).cast(RELATED)
-    judged = (
-        _sampled_pairs(decided, numbers, work)
-        .toArrow()
-        .sort_by([("left", "ascending"), ("right", "ascending")])
+    pairs = _sampled_pairs(decided, numbers, work).toArrow()
+    pairs = pairs.sort_by([("left", "ascending"), ("right", "ascending")])
+    left, right = (np.searchsorted(numbers, pairs[name].to_numpy()) for name in ("left", "right"))
+    verdicts = pairs.select(VERDICTS.names).cast(VERDICTS).combine_chunks()
+    batches = verdicts.to_batches(PAIRS_AT_ONCE) or [pa.RecordBatch.from_pylist([], VERDICTS)]
+    schema = pa.schema([SPILLED.field(name) for name in CARRIED])
+    columns = pages["id"].combine_chunks(), pages.select(CARRIED).cast(schema)
+    judged = Judged(
+        Corpus(*columns, []),
+        method,
+        cast(Features, None),  # a report does without
+        CountedSurveys(SurveyResults(), {}),
+        left,
+        right,
+        pairs["relation"].to_numpy(),
+        pairs["similarity"].to_numpy(),
+        MemoryParts.of(batches),
     )
-    left, right = (np.searchsorted(numbers, judged[name].to_numpy()) for name in ("left", "right"))
-    batches = (
-        judged.select(VERDICTS.names).cast(VERDICTS).combine_chunks().to_batches(PAIRS_AT_ONCE)
-    )
-    verdicts = MemoryParts.of(batches or [pa.RecordBatch.from_pylist([], VERDICTS)])
-
-    def outcome(parts: Sequence[TextPart], surveyed: SurveyResults) -> Outcome:
-        schema = pa.schema([SPILLED.field(name) for name in CARRIED])
-        corpus = Corpus(pages["id"].combine_chunks(), pages.select(CARRIED).cast(schema), parts)
-        return Outcome(
-            Judged(
-                corpus,
-                method,
-                cast(Features, None),  # a report does without
-                CountedSurveys(surveyed, {}),
-                left,
-                right,
-                judged["relation"].to_numpy(),
-                judged["similarity"].to_numpy(),
-                verdicts,
-            ),
-            labels,
-            kept,
-            to_kept,
-        )
-
-    without_texts = outcome([], SurveyResults())
-    shown = _shown_pages(without_texts)
-    parts, texts = _texts(pages, shown, records, work)
-    return outcome(parts, _surveyed(method, texts, found.count, work))
+    outcome = Outcome(judged, labels, kept, to_kept)
+    parts, texts = _texts(pages, _shown_pages(outcome), records, work)
+    surveys = CountedSurveys(_surveyed(method, texts, count, work), {})
+    judged = replace(judged, corpus=Corpus(*columns, parts), surveys=surveys)
+    return Outcome(judged, labels, kept, to_kept)
 
 
 def _sampled_pages(decided: Decided, step: int) -> DataFrame:
     """The pages of every `step`th cluster."""
     kept_first = Window.partitionBy("label").orderBy(f.col("number") != f.col("kept"), "number")
     members = decided.members.withColumn("nth", f.row_number().over(kept_first))
-    pages = decided.found.pages.join(members, "number", "left")
-    pages = pages.withColumn("label", f.coalesce("label", "number"))
-    pages = pages.withColumn("kept", f.coalesce("kept", "number"))
+    pages = decided.identified.pages.join(members, "number", "left")
+    pages = pages.withColumns({name: f.coalesce(name, "number") for name in ("label", "kept")})
     chosen = f.pmod(f.xxhash64("label"), f.lit(step)) == 0
     few = f.coalesce("nth", f.lit(1)) <= ROOM.members_of_a_cluster
     columns = ["number", "place", "id", *CARRIED, "label", "kept", *RELATED.names]
@@ -130,10 +117,10 @@ def _texts(
     wanted = pa.table({"place": pages["place"], "row": np.arange(is_shown.size), "shown": is_shown})
     chosen = work.spark.createDataFrame(wanted.filter(pc.is_valid(wanted["place"])))
     here = records.join(f.broadcast(chosen), "place").select("row", "shown", "page")
-    found = map_batches(here, _with_words, SAMPLED).toArrow()
+    sampled = map_batches(here, _with_words, SAMPLED).toArrow()
     whole, rest = (
-        one_batch(found.filter(filled))
-        for filled in (found["page"].is_valid(), found["page"].is_null())
+        one_batch(sampled.filter(filled))
+        for filled in (sampled["page"].is_valid(), sampled["page"].is_null())
     )
     texts = unpacked_rows(whole["page"], PARSED)
     words = rest.select(WORDS.names).cast(WORDS)
@@ -163,8 +150,8 @@ def _surveyed(method: Method, texts: pa.RecordBatch, pages: int, work: Work) -> 
             return packed_counts(known.filter(pa.array(np.isin(known["key"], wanted))), 12)
 
         several = counts.where("octet_length(counts) > 0")
-        found = map_batches(several, looked_up, PACKED).toArrow()
-        return Survey.from_counts(pages, [add_counts([unpacked_counts(found)])])
+        several = map_batches(several, looked_up, PACKED).toArrow()
+        return Survey.from_counts(pages, [add_counts([unpacked_counts(several)])])
 
     sites = corpus = None
     if method.site_counts is not None:

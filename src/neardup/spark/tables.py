@@ -14,8 +14,8 @@ from neardup.local.outcome import LIBRARIES, REJECTED, SHELL_HOSTS, build_summar
 from neardup.methods.base import Method
 from neardup.model import Relation, SkipReason
 from neardup.pages.urls import host
-from neardup.spark.columns import features_of, map_batches, renamed
-from neardup.spark.session import Work
+from neardup.spark.columns import features_of, looked_up, map_batches
+from neardup.spark.work import Work
 
 if TYPE_CHECKING:
     from neardup.spark.pipeline import Decided
@@ -31,16 +31,16 @@ def write_tables(decided: Decided, work: Work) -> dict[str, Counts]:
 
     What the summary says of each table is counted while it is written.
     """
-    found = decided.found
+    pages = decided.identified.pages
     failed = f.col("relation").isin(*REJECTED)
-    named = _with_ids(decided.verdicts, found.pages)
-    clusters = cluster_rows(found.pages, decided.features, decided.members)
+    named = looked_up(decided.verdicts, pages, "number", "id", left="a", right="b")
+    clusters = cluster_rows(pages, decided.features, decided.members)
     relations, reasons = _tally("relation", Relation), _tally("reason", SkipReason)
     tables = {
         "clusters": (result.CLUSTERS, clusters, ["id"], _page_counts()),
         "pairs": (result.PAIRS, named.where(~failed), ["a", "b"], relations),
         "rejected": (result.PAIRS, named.where(failed), ["a", "b"], relations),
-        "skipped": (result.SKIPPED, found.skipped, result.SKIPPED.names, reasons),
+        "skipped": (result.SKIPPED, decided.identified.skipped, result.SKIPPED.names, reasons),
     }
     counts: dict[str, Counts] = {}
     for name, (schema, rows, order, counted) in tables.items():
@@ -49,7 +49,7 @@ def write_tables(decided: Decided, work: Work) -> dict[str, Counts]:
         columns = [_column(field) for field in schema]
         work.write(ordered.select(columns), f"{work.result}/{name}.parquet")
         counts[name] = {what: count or 0 for what, count in seen.get.items()}
-    work.write(found.pages, f"{work.result}/remembered/pages")
+    work.write(pages, f"{work.result}/remembered/pages")
     return counts
 
 
@@ -87,8 +87,7 @@ def _column(field: pa.Field) -> Column:
 def cluster_rows(pages: DataFrame, features: DataFrame, members: DataFrame) -> DataFrame:
     """One row per page: its cluster, and its relation to the kept page; besides the columns of
     `result.CLUSTERS` what is counted. `members` are the pages in clusters of several."""
-    for number, name in (("label", "cluster"), ("kept", "kept_id")):
-        members = members.join(renamed(pages, **{number: "number", name: "id"}), number)
+    members = looked_up(members, pages, "number", "id", label="cluster", kept="kept_id")
     rows = pages.select("number", "id", "url", "size").join(members, "number", "left")
     rows = rows.join(features.select("number", "decidable"), "number")
     rows = rows.withColumn("members", f.coalesce("members", f.lit(1)))
@@ -111,14 +110,8 @@ def cluster_rows(pages: DataFrame, features: DataFrame, members: DataFrame) -> D
 def kept_places(decided: Decided) -> DataFrame:
     """source, record and id of the kept pages of this run."""
     dropped = decided.members.where("number != kept").select("number")
-    pages = decided.found.pages.where("place is not null").join(dropped, "number", "left_anti")
+    pages = decided.identified.pages.where("place is not null").join(dropped, "number", "left_anti")
     return pages.select("source", "record", "id")
-
-
-def _with_ids(verdicts: DataFrame, pages: DataFrame) -> DataFrame:
-    for number, name in (("left", "a"), ("right", "b")):
-        verdicts = verdicts.join(renamed(pages, **{number: "number", name: "id"}), number)
-    return verdicts
 
 
 def summarise(
@@ -154,7 +147,7 @@ def _count_shells(decided: Decided) -> dict[str, Any]:
     """How many pages are shells, and the hosts with most of them."""
     several = decided.members.where("members > 1").select("number")
     shells = _shells(decided.method, decided.features).join(several, "number", "left_anti")
-    urls = decided.found.pages.join(shells, "number").select("url")
+    urls = decided.identified.pages.join(shells, "number").select("url")
 
     def hosts(batch: pa.RecordBatch) -> pa.RecordBatch:
         return pa.record_batch([[host(url) for url in batch["url"].to_pylist()]], schema=HOSTS)
@@ -175,8 +168,8 @@ def _shells(method: Method, features: DataFrame) -> DataFrame:
     """
 
     def of_method(batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = pa.array(method.shells(features_of(method, batch["features"])))
-        return batch.select(["number"]).filter(found)
+        are_shells = method.shells(features_of(method, batch["features"]))
+        return batch.select(["number"]).filter(pa.array(are_shells))
 
     # A page whose own text did not arrive has too little for a verdict.
     short = features.where("not decidable").select("number", "features")
@@ -185,8 +178,7 @@ def _shells(method: Method, features: DataFrame) -> DataFrame:
     may_be = keys.where("shell_key != 0 and (text_high | text_low) != 0")
     pages = f.count("*").over(Window.partitionBy(*by_text))
     with_title = f.count("*").over(Window.partitionBy(*by_text, "content_key"))
-    found = may_be.withColumns({"pages": pages, "with_title": with_title}).where(
-        "if(bytes_key = content_key, pages > 1, pages > with_title)"
-    )
-    of_rule = found.select("number")
+    counted = may_be.withColumns({"pages": pages, "with_title": with_title})
+    shells = counted.where("if(bytes_key = content_key, pages > 1, pages > with_title)")
+    of_rule = shells.select("number")
     return of_rule.unionByName(map_batches(short, of_method, NUMBERS)).distinct()

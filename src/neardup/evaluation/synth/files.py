@@ -24,7 +24,7 @@ from neardup.local.run import Progress, Silent, default_workers
 from neardup.model import RawPage, Source
 from neardup.pages.fields import WarcBytes, format_time
 from neardup.pages.warc import compose
-from neardup.pages.writers import JsonWriter, PageWriter, WarcWriter, packer_of, whole_file
+from neardup.pages.writers import PACKERS, JsonWriter, PageWriter, WarcWriter, whole_file
 
 NAMES = {"jsonl": "pages.jsonl.zst", "parquet": "pages.parquet", "warc": "pages.warc.gz"}
 TRUTH = "truth.csv"
@@ -89,9 +89,9 @@ def _pack(form: str, texts: bool, pages: list[SynthPage]) -> tuple[Any, bytes, i
     stream = io.BytesIO()
     writer: PageWriter
     if form == "jsonl":
-        writer, raw = JsonWriter(stream, packer_of(".zst")), _unicode_page
+        writer, raw = JsonWriter(stream, PACKERS[".zst"]), _unicode_page
     else:
-        writer, raw = WarcWriter(stream, packer_of(".gz")), _encoded_page
+        writer, raw = WarcWriter(stream, PACKERS[".gz"]), _encoded_page
     for page in pages:
         writer.write(raw(page, texts))
     writer.finish()

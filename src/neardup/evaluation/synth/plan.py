@@ -14,7 +14,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Mask, Numbers
+from neardup.arrays import Floats, Mask, Numbers, places_in_runs
 from neardup.errors import UsageError, unknown
 from neardup.evaluation.synth.language import Draws
 
@@ -212,7 +212,7 @@ def make_plan(settings: Settings) -> Plan:
     pages, draws = settings.pages, Draws(settings.seed, "plan")
     sizes, types, parts = _groups(settings, draws)
     group = np.repeat(np.arange(sizes.size), sizes)[:pages]
-    within = np.arange(pages) - np.repeat(np.cumsum(sizes) - sizes, sizes)[:pages]
+    within = places_in_runs(group)
     type_, per_copy = types[group], parts[group]
     lookalike = _is_one_of(type_, LOOKALIKES)
     copy = np.where(lookalike, 0, within // per_copy)
@@ -269,7 +269,7 @@ def _copies(kind: Numbers, settings: Settings) -> tuple[Numbers, Numbers, Number
     allowed = ~_is_one_of(kind, without)
     copies = _numbers(draws, pages, share / (1 - share), _MEAN_COPIES, MOST_COPIES) * allowed
     page = np.repeat(np.arange(pages), 1 + copies)[:pages]
-    visit = np.arange(pages) - np.searchsorted(page, page)
+    visit = places_in_runs(page)
     change = _changes(_REPRINT_COPIES, draws, pages)
     for kinds, names in (
         (_WHOLE, _WHOLE_COPIES),

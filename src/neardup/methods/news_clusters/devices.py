@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import Floats, Numbers, distinct
+from neardup.arrays import Floats, Numbers, distinct, offsets_of
 from neardup.kernels.word_vectors import pages_with_most_hits
 from neardup.methods.base import State
 from neardup.methods.news_clusters.extractor import Vectors, common_subsequences, cosines, unpack
@@ -348,8 +348,7 @@ def _inverted(words: NDArray[np.int32], offsets: Numbers) -> tuple[NDArray[np.in
     """The pages of each word, from the words of each page: the inverted table."""
     pages = np.repeat(np.arange(offsets.size - 1, dtype=np.int32), np.diff(offsets))
     order = np.argsort(words, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(words))]).astype(np.int64)
-    return pages[order], starts
+    return pages[order], offsets_of(np.bincount(words))
 
 
 def _ranks(ids: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

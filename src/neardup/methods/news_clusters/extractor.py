@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from neardup.arrays import Floats, Numbers, booleans, list_array, lists_of, string_buffers
+from neardup.arrays import (
+    Floats,
+    Numbers,
+    booleans,
+    list_array,
+    lists_of,
+    offsets_of,
+    places_in_runs,
+    string_buffers,
+)
 from neardup.kernels.sentences import sentence_spans
 from neardup.kernels.word_vectors import sparse_cosines
 from neardup.methods.news_clusters.stores import NewsClustersOptions
@@ -79,7 +88,7 @@ def longest_sentences(blocks: pa.ListArray, options: NewsClustersOptions) -> pa.
     data, offsets = string_buffers(flat)
     starts, ends, places = sentence_spans(data, offsets)
     # Lengths in characters: continuation bytes of UTF-8 do not count.
-    before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
+    before = offsets_of((data & 0xC0) != 0x80)
     paragraph = np.repeat(np.arange(len(flat)), np.diff(places))
     longest = _longest(before[ends] - before[starts], paragraph, 1)
     content = data.tobytes()
@@ -144,9 +153,7 @@ FEATURES = {
 def _longest(lengths: NDArray[np.integer], groups: NDArray[np.integer], count: int) -> Numbers:
     """The indices of the `count` longest of each group, group by group, longest first."""
     order = np.lexsort((-lengths, groups))
-    sorted_groups = groups[order]
-    starts = np.searchsorted(sorted_groups, sorted_groups)
-    chosen: Numbers = order[np.arange(order.size) - starts < count]
+    chosen: Numbers = order[places_in_runs(groups[order]) < count]
     return chosen
 
 

@@ -67,7 +67,7 @@ class NewsClusters(Method):
     Options = NewsClustersOptions
     options: NewsClustersOptions
     threshold_option = "k"
-    paper_preset = {  # noqa: RUF012
+    paper_preset = {
         "title_part": False,
         "stand_in": False,
         "minimum_sentences": 0,

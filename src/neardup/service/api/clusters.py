@@ -10,8 +10,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from neardup.index import Changes, Feedback, Index
+from neardup.index import Changes, Feedback, Index, StoredPage
 from neardup.index.contents import Sort, word_on
+from neardup.model import Cluster
 from neardup.pages.fields import format_time
 from neardup.service.problems import Problem, not_found
 from neardup.service.records import (
@@ -70,10 +71,16 @@ async def get_cluster(
     return await service.workers.read(_cluster, service.index, name, skip, most)
 
 
-def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
+def stored_cluster(index: Index, name: str) -> tuple[Cluster, list[StoredPage]]:
+    """A cluster, and its pages in the order they were added."""
     cluster, members = index.cluster(name), index.members(name)
     if cluster is None or not members:
         raise not_found("no cluster with that name in the index")
+    return cluster, members
+
+
+def _cluster(index: Index, name: str, skip: int, most: int) -> ClusterOut:
+    cluster, members = stored_cluster(index, name)
     now = members[0].cluster
     return ClusterOut(
         name=now,

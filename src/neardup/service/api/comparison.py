@@ -16,7 +16,7 @@ from neardup.index.contents import texts_with_weights, weighed_texts, word_on
 from neardup.index.intake import take_in
 from neardup.local.features import survey_batch
 from neardup.methods.base import Method
-from neardup.methods.registry import BUILT_IN, make_method, method_class
+from neardup.methods.registry import every_method, make_method
 from neardup.model import Page, RawPage, Verdict
 from neardup.pages import Limits
 from neardup.report.side_by_side import PageText
@@ -123,10 +123,7 @@ def _methods(name: str, preset: str, options: Mapping[str, object] | None) -> li
         return [make_method(name, options, preset=preset)]
     if options:
         raise UsageError("options need a single method")
-    return [
-        make_method(each, preset=preset if method_class(each).paper_preset else "default")
-        for each in BUILT_IN
-    ]
+    return every_method(preset)
 
 
 def _content(index: Index, side: Side) -> Page | RawPage:

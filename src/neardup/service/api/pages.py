@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from neardup.index import Answer, Index
+from neardup.index import Answer, Index, StoredPage
 from neardup.model import RawPage, Source
 from neardup.pages import Limits
 from neardup.pages.fields import parse_time
@@ -182,11 +182,17 @@ async def get_page(
 
 
 def _stored(index: Index, id_: str, with_text: bool) -> PageOut:
+    page = stored_page(index, id_)
+    content = index.text(id_) if with_text else None
+    return PageOut(page=page, text=content.text if content else None)
+
+
+def stored_page(index: Index, id_: str) -> StoredPage:
+    """A page of the index, or a problem without one."""
     page = index.page(id_)
     if page is None:
         raise not_found(NO_PAGE)
-    content = index.text(id_) if with_text else None
-    return PageOut(page=page, text=content.text if content else None)
+    return page
 
 
 @router.delete("/{id:page_id}", status_code=204, **for_writers(404))

@@ -14,8 +14,8 @@ from starlette.responses import RedirectResponse, Response
 from neardup.index import Answer, ClusterSummary, Event, Feedback, Index, StoredPage
 from neardup.index.contents import Day, Host, Sort, Stats, by_day, by_host, reasons, said_within
 from neardup.report.templates import percent
-from neardup.service.api.clusters import FARTHEST, Skip
-from neardup.service.api.pages import NO_PAGE
+from neardup.service.api.clusters import FARTHEST, Skip, stored_cluster
+from neardup.service.api.pages import NO_PAGE, stored_page
 from neardup.service.problems import not_found
 from neardup.service.records import LONGEST_ID, as_time, plain_id
 from neardup.service.review.visits import (
@@ -97,9 +97,7 @@ async def show_cluster(
 
 
 def _cluster(index: Index, name: str, skip: int) -> ClusterView:
-    cluster, members = index.cluster(name), index.members(name)
-    if cluster is None or not members:
-        raise not_found("no cluster with that name")
+    cluster, members = stored_cluster(index, name)
     shown = members[skip : skip + AT_ONCE]
     ids = [member.id for member in shown]
     current_name = members[0].cluster
@@ -135,9 +133,7 @@ async def show_page(
 
 def _page(index: Index, id_: str) -> tuple[StoredPage, Answer, str | None]:
     """The page, why it is in its cluster, and its text if the store keeps texts."""
-    page = index.page(id_)
-    if page is None:
-        raise not_found(NO_PAGE)
+    page = stored_page(index, id_)
     why = index.store.read(lambda session: reasons(index.method, session, [id_]))
     content = index.text(id_)
     return page, why[id_], content.text if content else None

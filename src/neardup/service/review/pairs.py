@@ -75,7 +75,7 @@ async def show_pair(
 ) -> Response:
     """Two stored pages, what they share, and the verdict."""
     ids = plain_id(a), plain_id(b)
-    pair = await visit.service.workers.read(_pair, visit.service.index, *ids, methods == ALL)
+    pair = await visit.service.workers.compare(_pair, visit.service.index, *ids, methods == ALL)
     return render(
         visit,
         "pair.html",
@@ -168,7 +168,7 @@ async def compare_pages(visit: ReadingVisit) -> Response:
     result, error, status = None, "", 200
     try:
         sides = [await _side(visit, form, name) for name in ("a", "b")]
-        result = await visit.service.workers.read(_compare, visit.service.index, *sides)
+        result = await visit.service.workers.compare(_compare, visit.service.index, *sides)
     except Problem as problem:
         if problem.status_code >= 500:
             raise
