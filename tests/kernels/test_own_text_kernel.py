@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels.reference import own_text as plain
-from neardup.kernels import own_shingles, own_text
+from neardup.kernels import own_features, own_shingles, own_text, site
 
 SHORT = 4.0
 exact_units = st.sampled_from([0, 4, 12, 28])  # n / (n + SHORT) is 0, 1/2, 3/4, 7/8
@@ -233,3 +233,131 @@ def test_own_masses(batch: list[list[plain.Line]]) -> None:
     wanted = [plain.own_mass(each) for each in batch]
     assert masses.tolist() == pytest.approx([mass for mass, _ in wanted])
     assert amounts.tolist() == pytest.approx([amount for _, amount in wanted])
+
+
+@given(pages, st.integers(2, 9), st.integers(0, 3))
+def test_features_of_weighed_pages(batch: list[list[plain.Line]], size: int, most: int) -> None:
+    page = layout(batch)
+    data = np.frombuffer(b"".join(b"%d\n" % line for line in range(page.dense.size)), np.uint8)
+    begins = np.array([0, *(np.flatnonzero(data == ord("\n")) + 1)])
+    found = own_features.features(
+        data,
+        begins,
+        page.documents,
+        own_features.Cut(page.tokens, page.piece_tokens, page.line_pieces, page.dense),
+        own_features.Weighed(
+            page.units, page.kept, page.kept / 2, np.zeros(0, np.uint64), np.zeros(0, np.bool_)
+        ),
+        size,
+        most,
+    )
+    assert split(found.shingles, found.shingle_places) == [plain.shingles(p, size) for p in batch]
+    assert found.texts.tolist() == [plain.text_hash(each) for each in batch]
+    assert split(found.sentences, found.sentence_places) == [
+        plain.heaviest_sentences(each, most, size) for each in batch
+    ]
+    masses = [plain.own_mass(each) for each in batch]
+    assert found.masses.tolist() == pytest.approx([mass for mass, _ in masses])
+    assert found.host_masses.tolist() == pytest.approx([mass / 2 for mass, _ in masses])
+    assert found.amounts.tolist() == pytest.approx([amount for _, amount in masses])
+    kept = [[(at, line) for at, line in enumerate(each) if line.weight > 0] for each in batch]
+    runs = [
+        [
+            (at, len(line.tokens), line.unit, line.weight * line.unit, line.weight / 2 * line.unit)
+            for at, line in each
+        ]
+        for each in kept
+    ]
+    columns = (
+        found.run_lines,
+        found.run_tokens,
+        found.run_units,
+        found.run_weights,
+        found.host_weights,
+    )
+    by_page = [split(column, found.run_places) for column in columns]
+    assert [list(zip(*each, strict=True)) for each in zip(*by_page, strict=True)] == runs
+    heaviest = [plain.heaviest_lines([x.mass for x in p], own_features.SAMPLES) for p in batch]
+    assert split(found.samples, found.sample_places) == [
+        [[at for at, _ in here].index(line) for line in lines]
+        for here, lines in zip(kept, heaviest, strict=True)
+    ]
+    texts = found.sample_bytes.tobytes().decode()
+    shown = [texts[first:end] for first, end in pairwise(found.sample_offsets.tolist())]
+    firsts = page.documents.tolist()
+    assert shown == [
+        str(first + line) for first, lines in zip(firsts, heaviest, strict=False) for line in lines
+    ]
+
+
+counted = st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 40), st.integers(1, 40))
+
+
+@given(pages, st.data())
+def test_weights_with_a_survey(batch: list[list[plain.Line]], data: st.DataObject) -> None:
+    """Host, title, and the counts of both, of each page; the counts of lines and their traces."""
+    page = layout(batch)
+    known = [data.draw(counted) for _ in batch]
+    hosts, titles = (np.array([each[i] for each in known], np.uint64) for i in (0, 1))
+    lines_, pages_ = page.dense.size, len(batch)
+    hashes = np.arange(lines_).astype(np.uint64) + np.uint64(1)
+    traces = np.zeros((lines_, 4), np.uint64)
+    traces[:, 0] = hashes + np.uint64(1_000_000)
+    host_keys, title_keys = site.host_keys(hosts), site.title_keys(hosts, titles)
+    table: dict[int, int] = {}
+    for keys, count in (host_keys, 2), (title_keys, 3):
+        of_pages = zip(keys.tolist(), (each[count] for each in known), strict=True)
+        table |= {key: number for key, number in of_pages if key}
+    page_of = np.repeat(np.arange(pages_), np.diff(page.documents))
+    for of_line in hashes, traces[:, 0]:
+        for line, number in enumerate(of_line):
+            count = data.draw(st.integers(1, 40))
+            if host := hosts[page_of[line]]:
+                table[int(site.line_key(host, number))] = count
+    keys = np.array(sorted(table), np.uint64)
+    counts = site.count_table(keys, np.array([table[key] for key in keys.tolist()], np.int64))
+    constants = own_features.Constants(8, 0.1, 0.25, SHORT, 0.5, 3.0, 0.05, 0.3, 0.01)
+    no_furniture = np.zeros((pages_, site.BANDS), np.uint64)
+    menus, regions = np.zeros(lines_, np.bool_), np.zeros(lines_, np.uint8)
+    shares = np.zeros(lines_, np.float32)
+    found = own_features.weigh(
+        own_features.Cut(page.tokens, page.piece_tokens, page.line_pieces, page.dense),
+        page.documents,
+        menus,
+        regions,
+        shares,
+        own_features.OnSites(
+            hosts, titles, no_furniture, hashes, np.arange(lines_), traces, page.documents
+        ),
+        counts,
+        constants,
+    )
+    assert found.units.tolist() == page.units.tolist()
+    host_pages, with_title = (site.counts_of(each, *counts) for each in (host_keys, title_keys))
+    few = host_pages / 8
+    may_be_pair = (with_title > 1) | (titles == 0)
+    of_site = hosts, host_pages, *counts
+    exact = site.line_counts(hashes, page.documents, hosts, host_pages, no_furniture, 8, *counts)
+    edited = np.maximum(exact, site.trace_counts(traces, page.documents, *of_site))
+    prose = own_text.prose_shares(menus, regions, shares, 0.1, 0.25)
+    kept, on_host, levels = own_text.weights_on_site(
+        own_text.line_weights(prose, page.units, page.documents, SHORT, 0.5, 0.25),
+        prose,
+        page.units,
+        exact,
+        edited,
+        with_title,
+        np.maximum(few, 2.0),
+        np.where(may_be_pair, np.clip(few, 1.0, 2.0), 1.0),
+        page.documents,
+        3.0,
+        0.05,
+        0.3,
+        0.01,
+    )
+    assert found.kept.tolist() == kept.tolist()
+    assert found.on_host.tolist() == on_host.tolist()
+    assert found.own_titles.tolist() == np.where(with_title <= few, titles, 0).tolist()
+    several = levels >= np.maximum(2 * with_title, 4)
+    on_most = (levels >= 0.75 * host_pages) & (levels <= host_pages)
+    assert found.may_be_shells.tolist() == (several & on_most & (titles != 0)).tolist()
