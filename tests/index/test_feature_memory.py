@@ -78,5 +78,5 @@ def test_keys_of_a_row() -> None:
         described = Described(index.method, [1, 2, 3], features)
         stored = index.store.read(lambda s: s.select("SELECT key, number FROM keys"))
         for row in range(3):
-            own = sorted(described.keys(row).entries())
+            own = sorted(described.keys(row + 1).entries())
             assert own == sorted(each for each in stored if each[1] == row + 1)

@@ -73,11 +73,13 @@ def unpack_features(
     return method.with_rebuilt(features, pages)
 
 
-def pack_features(method: Method, features: pa.RecordBatch, *, with_text: bool) -> list[bytes]:
-    """The features of each page as they are stored, beside its text or without."""
+def pack_features(
+    method: Method, features: pa.RecordBatch, rows: Iterable[int], *, with_text: bool
+) -> list[bytes]:
+    """The features of some rows as they are stored, beside the text of their page or without."""
     if with_text and method.rebuilt_columns:
-        return compress_rows(features.select(method.stored_schema.names), TEXT)
-    return compress_rows(features)
+        return compress_rows(features.select(method.stored_schema.names), rows, TEXT)
+    return compress_rows(features, rows)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,16 +23,26 @@ from neardup.methods.base import Method
 from neardup.methods.identical import identical_in
 from neardup.stores.session import Session
 
-FEATURES_KEPT = 128 * 1024**2  # bytes of features that an index keeps in memory
+FEATURES_KEPT = 256 * 1024**2  # bytes of features that an index keeps in memory
 BATCH_BYTES = 8_000  # that an Arrow batch takes beside its content
+FEW_OTHERS = 8  # rows of pages that did not change: kept, as copying the batch costs more
+NOBODY = -1  # the number of these pages
 
 
 class Described:
-    """The features of some pages, one row per page."""
+    """The features of some pages."""
 
-    def __init__(self, method: Method, numbers: Sequence[int], batch: pa.RecordBatch) -> None:
+    def __init__(
+        self,
+        method: Method,
+        numbers: Sequence[int],
+        batch: pa.RecordBatch,
+        places: Sequence[int] | None = None,
+    ) -> None:
+        """`places` are the rows of the pages, if the batch has others as well."""
         self.numbers = numbers
         self.batch = batch
+        self.places = range(batch.num_rows) if places is None else places
         self.rows = FeatureRows.of(batch)
         self._method = method
 
@@ -44,7 +54,10 @@ class Described:
     @cached_property
     def every_key(self) -> Keys:
         """The keys of all pages."""
-        return keys_of(self._method, self.batch, np.array(self.numbers, np.int64))
+        numbers = np.full(self.batch.num_rows, NOBODY)
+        numbers[self.places] = self.numbers
+        keys = keys_of(self._method, self.batch, numbers)
+        return keys if len(self.numbers) == numbers.size else keys.only(keys.numbers != NOBODY)
 
     @cached_property
     def _by_page(self) -> Keys:
@@ -52,11 +65,18 @@ class Described:
         order = np.argsort(keys.numbers, kind="stable")
         return Keys(keys.keys[order], keys.numbers[order])
 
-    def keys(self, row: int) -> Keys:
-        """The keys of the page of a row."""
-        keys, number = self._by_page, self.numbers[row]
+    def keys(self, number: int) -> Keys:
+        """The keys of a page."""
+        keys = self._by_page
         first, end = np.searchsorted(keys.numbers, [number, number + 1]).tolist()
         return Keys(keys.keys[first:end], keys.numbers[first:end])
+
+    def to_keep(self) -> Described:
+        """The same, copied to a batch of its own if there are more than a few rows of others."""
+        if self.batch.num_rows - len(self.numbers) <= FEW_OTHERS:
+            return self
+        batch = self.rows.take(np.array(self.places, np.int64))
+        return Described(self._method, self.numbers, batch)
 
 
 class Place(NamedTuple):
@@ -70,9 +90,9 @@ class Place(NamedTuple):
         return self.described.batch.slice(self.row, 1)
 
 
-def stored_keys(places: Iterable[Place]) -> Keys:
-    """The keys of some pages."""
-    each = [NO_KEYS, *(described.keys(row) for described, row in places)]
+def stored_keys(places: Mapping[int, Place]) -> Keys:
+    """The keys of some pages, by number."""
+    each = [NO_KEYS, *(place.described.keys(number) for number, place in places.items())]
     keys, numbers = np.concatenate([(some.keys, some.numbers) for some in each], axis=1)
     return Keys(keys, numbers)
 
@@ -105,8 +125,9 @@ class FeatureMemory:
         """Keep features that the store has as these bytes, in place of those not used for
         longest."""
         digests = map(xxhash.xxh3_128_digest, packed)
+        features = features.to_keep()
         with self._turn:
-            for row, (number, digest) in enumerate(zip(features.numbers, digests, strict=True)):
+            for number, row, digest in zip(features.numbers, features.places, digests, strict=True):
                 self._places[number] = digest, Place(features, row)
             self._used[id(features)] = features
             self._size += features.size
@@ -146,8 +167,8 @@ class PageFeatures:
         self._memory = memory
         self._parts = [own.rows]
         self._part_of = {id(own.rows): 0}
-        self._places = [(0, row) for row in range(len(own.rows))]  # part and row of each page
-        self._row_of = {number: row for row, number in enumerate(own.numbers)}
+        self._places = [(0, row) for row in range(len(own.rows))]  # part and row in it of each row
+        self._row_of = dict(zip(own.numbers, own.places, strict=True))
         self._all = own.rows
 
     def judge(

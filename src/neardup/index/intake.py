@@ -71,7 +71,7 @@ def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived
     rows = sorted({name: row for row, name in enumerate(stored)}.values())
     if len(rows) < batch.num_rows:
         batch = batch.take(pa.array(rows, pa.int64()))
-    texts = compress_rows(batch, TEXT) if packed else None
+    texts = compress_rows(batch, range(batch.num_rows), TEXT) if packed else None
     is_observed = [page.time is not None if isinstance(page, RawPage) else None for page in raws]
     observed = [is_observed[row] for row in rows]
     return Arrived([names[page.id] for page in pages], batch, texts, observed)

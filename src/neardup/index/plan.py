@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import FeatureRows, compress, decompress
+from neardup.arrays import compress, decompress
 from neardup.index.candidates import (
     NO_KEYS,
     REJECTED,
@@ -128,10 +128,11 @@ def make_plan(
     surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, memory.counts)
     features = method.describe(batch, surveyed)
     before = memory.features.read(method, session, stale)
-    features, stale = _only_changed(features, stale, before)
-    described = Described(method, [*fresh, *stale], features)
+    new, stale_rows = len(fresh), _changed_rows(features, stale, before)
+    stale = [stale[row - new] for row in stale_rows]
+    described = Described(method, [*fresh, *stale], features, [*range(new), *stale_rows])
     at_hand = PageFeatures(method, session, described, memory.features)
-    rows = _rows(method, session, pages, observed, features, fresh, stale, at)
+    rows = _rows(method, session, pages, observed, described, fresh, stale, at)
     plan = Plan(
         {number: _in_place(row, replaced) for number, row in rows.items()},
         fresh,
@@ -203,20 +204,16 @@ def _with_stored(
     return pa.concat_batches([pages, stored]), list(texts)
 
 
-def _only_changed(
+def _changed_rows(
     features: pa.RecordBatch, stale: list[int], before: Mapping[int, Place]
-) -> tuple[pa.RecordBatch, list[int]]:
-    """The features of new pages and of the stale ones whose features change, and the numbers of
-    these. The others, about half, keep their keys and pairs."""
-    new = features.num_rows - len(stale)
-    changed = [
+) -> list[int]:
+    """The rows of the stale pages, the last ones, whose features change. The other pages, about
+    half, keep their keys and pairs."""
+    return [
         row
-        for row, number in enumerate(stale, new)
+        for row, number in enumerate(stale, features.num_rows - len(stale))
         if not features.slice(row, 1).equals(before[number].slice())
     ]
-    if len(changed) < len(stale):
-        features = FeatureRows.of(features).take(np.array([*range(new), *changed]))
-    return features, [stale[row - new] for row in changed]
 
 
 def _survey(
@@ -250,13 +247,13 @@ def _rows(
     session: Session,
     pages: pa.RecordBatch,
     observed: Sequence[bool | None],
-    features: pa.RecordBatch,
+    described: Described,
     fresh: list[int],
     stale: list[int],
     at: int,
 ) -> dict[int, PageRow]:
-    groups = host_groups(method, features)
-    decidable = method.decidable(features).to_pylist()
+    groups = host_groups(method, described.batch)
+    decidable = method.decidable(described.batch).to_pylist()
     columns = [pages[name].to_pylist() for name in ("id", "url", "host", "title")]
     times = pages["time"].view(pa.int64()).to_pylist()
     sizes = pages["size"].to_pylist()
@@ -268,8 +265,9 @@ def _rows(
     named = pages["canonical_url"].to_pylist()
     fields = (fresh, *columns, times, *added, sizes, lengths, digests, *judged, named, observed)
     rows = {row.number: row for row in map(PageRow, *fields)}
-    for place, (number, row) in enumerate(sorted(session.pages(stale).items()), len(fresh)):
-        rows[number] = row._replace(sister=groups[place], decidable=decidable[place])
+    stored = session.pages(stale)
+    for number, place in zip(stale, described.places[new:], strict=True):
+        rows[number] = stored[number]._replace(sister=groups[place], decidable=decidable[place])
     return rows
 
 
@@ -427,7 +425,7 @@ def _placed(row: PageRow, naming: Naming) -> PageRow:
 
 def _put_keys(session: Session, plan: Plan) -> None:
     """Write only the entries of keys that change: each is in another place of the file."""
-    gone = stored_keys(plan.before.values()).without(plan.keys)
+    gone = stored_keys(plan.before).without(plan.keys)
     session.drop_keys([*plan.forgotten.entries(), *gone.entries()])
     session.put_keys(plan.keys.without(plan.present).entries())
 
@@ -438,8 +436,8 @@ def _put_content(
     plan: Plan,
     texts: Sequence[bytes] | None,
 ) -> None:
-    batch = plan.features.own.batch
-    plan.packed = packed = pack_features(method, batch, with_text=texts is not None)
+    own = plan.features.own
+    plan.packed = packed = pack_features(method, own.batch, own.places, with_text=texts is not None)
     new = len(plan.fresh)
     session.put_content("features", zip(plan.fresh, packed[:new], strict=True))
     session.replace_content("features", list(zip(plan.stale, packed[new:], strict=True)))
@@ -467,5 +465,5 @@ def forget_pages(method: Method, session: Session, numbers: Sequence[int]) -> No
     if not numbers:
         return
     places = FeatureMemory().read(method, session, numbers)
-    session.drop_keys(stored_keys(places.values()).entries())
+    session.drop_keys(stored_keys(places).entries())
     session.drop_pages(numbers)

@@ -147,7 +147,7 @@ def _write_features(
     fresh = list(rows)
     for pages, batch in features.each():
         numbers = np.array([rows[page].number for page in pages.tolist()], np.int64)
-        packed = pack_features(method, batch, with_text=keep_text)
+        packed = pack_features(method, batch, range(batch.num_rows), with_text=keep_text)
         session.replace_content("features", list(zip(numbers.tolist(), packed, strict=True)))
         session.put_keys(keys_of(method, batch, numbers).entries())
         sisters, decidable = host_groups(method, batch), method.decidable(batch).to_pylist()
