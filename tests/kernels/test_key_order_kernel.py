@@ -38,17 +38,6 @@ def test_many_keys_spread_in_any_way(spread: int) -> None:
     assert np.array_equal(found, keys[order])
 
 
-@given(st.lists(st.integers(0, 2**62) | st.integers(0, 3), max_size=200))
-def test_in_order(numbers: list[int]) -> None:
-    assert key_order.in_order(np.array(numbers, np.int64)).tolist() == sorted(numbers)
-
-
-@pytest.mark.parametrize("spread", [1, 2**10, 2**40, 2**62])
-def test_many_numbers_spread_in_any_way(spread: int) -> None:
-    numbers = np.random.default_rng(1).integers(0, spread, 5_000)
-    assert np.array_equal(key_order.in_order(numbers), np.sort(numbers))
-
-
 @given(keyed)
 def test_sums_of_keys(pairs: list[tuple[int, int]]) -> None:
     keys, sums = key_order.sums_of_keys(*key_order.in_order_of_keys(*columns(pairs)))

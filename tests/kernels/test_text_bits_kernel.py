@@ -62,6 +62,16 @@ def test_questions_about_a_block(text: bytes, at: int, byte: int) -> None:
     assert between_bits(data, at, byte // 2, byte) == plain_bits.bits_of(between)
 
 
+small_numbers = st.lists(st.integers(0, 2) | st.integers(0, 2**32 - 1), min_size=20, max_size=20)
+
+
+@given(small_numbers, small_numbers, st.integers(0, 4), st.integers(0, 4))
+def test_equal_numbers(one: list[int], other: list[int], at: int, there: int) -> None:
+    found = equal_numbers(np.array(one, np.uint32), at, np.array(other, np.uint32), there)
+    both = zip(one[at : at + 16], other[there : there + 16], strict=True)
+    assert found == plain_bits.bits_of([a == b for a, b in both])
+
+
 @given(st.integers(0, 2**64 - 1))
 def test_bits_of_a_number(number: int) -> None:
     lowest = (number & -number).bit_length() - 1 if number else 64
@@ -103,6 +113,13 @@ def equal_bits(data: NDArray[np.uint8], at: int, byte: int) -> int:
 @kernel
 def between_bits(data: NDArray[np.uint8], at: int, low: int, high: int) -> int:
     return bits.between_bits(data, at, np.uint8(low), np.uint8(high))  # type: ignore[no-any-return]
+
+
+@kernel
+def equal_numbers(
+    one: NDArray[np.uint32], at: int, other: NDArray[np.uint32], there: int
+) -> np.uint64:
+    return bits.equal_numbers(one, at, other, there)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -30,7 +30,7 @@ def test_a_long_chain_is_one_component_named_by_its_smallest() -> None:
 
 
 @given(
-    st.lists(st.lists(nodes | st.integers(0, 2**31 - 1), max_size=8), max_size=8),
+    st.lists(st.lists(nodes | st.integers(0, 1000), max_size=8).map(sorted), max_size=8),
     st.integers(1, 9),
     st.integers(1, 4),
 )

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels.jit import Numbers, kernel
-from neardup.kernels.key_order import in_order, starts_of_ranges
+from neardup.kernels.key_order import FEW, sort_few
+from neardup.kernels.memory import doubled
 
-RANGES = 256  # of rows: few, so that writing to all of them in turn stays in the cache
+FIRST_ROOM = 1024  # pairs
 
 
 @kernel
@@ -21,61 +22,67 @@ def pairs_within_groups(
 ) -> tuple[Numbers, Numbers]:
     """The distinct pairs inside the groups, ascending, and in how many groups each is.
 
-    Group g is rows[starts[g]:starts[g + 1]]. A group of up to `largest` rows gives all its pairs, a
-    larger one each row with the `reach` rows after it. A pair is one number, the smaller row in its
-    upper half; a row that is twice in a group makes no pair with itself.
+    Group g is rows[starts[g]:starts[g + 1]], in ascending order. A group of up to `largest` rows
+    gives all its pairs, a larger one each row with the `reach` rows after it. A pair is one number,
+    the smaller row in its upper half; a row that is twice in a group makes no pair with itself.
 
-    Pairs are counted by range of the smaller row, written to their ranges, and sorted in each:
-    a first digit of a radix sort, made while the pairs are, so that they are written once.
+    Row by row, smallest first, the rows after it in its groups are counted in an array with a place
+    for each row. So pairs come in order, and of a pair that is in many groups nothing is written
+    but its count. Rows are numbers from 0 on.
     """
-    highest, shift = np.int64(0), 0
-    for row in rows:
-        highest = max(highest, row)
-    while highest >> shift >= RANGES:
-        shift += 1
-    ranges = np.zeros(RANGES + 1, np.int64)
-    _each_pair(rows, starts, largest, reach, shift, ranges[1:], np.empty(0, np.int64))
-    places = starts_of_ranges(ranges)
-    pairs = np.empty(ranges[RANGES], np.int64)
-    _each_pair(rows, starts, largest, reach, shift, places, pairs)
-    counts = np.empty(pairs.size, np.int64)
-    count = 0
-    for number in range(RANGES):
-        lowest = number << shift << 32
-        for pair in in_order(pairs[ranges[number] : ranges[number + 1]] - lowest):
-            if count == 0 or pairs[count - 1] != pair + lowest:
-                pairs[count] = pair + lowest
-                counts[count] = 0
-                count += 1
-            counts[count - 1] += 1
-    return pairs[:count], counts[:count]
+    firsts, begins, ends = _stretches_by_row(rows, starts, largest, reach)
+    counts = np.zeros(len(firsts) - 1, np.int64)  # of the pairs of one row, by the other
+    others = np.empty(len(firsts), np.int64)
+    pairs, shared = np.empty(FIRST_ROOM, np.int64), np.empty(FIRST_ROOM, np.int64)
+    filled = 0
+    for row in range(len(firsts) - 1):
+        found = 0
+        for number in range(firsts[row], firsts[row + 1]):
+            for place in range(begins[number], ends[number]):
+                other = rows[place]
+                others[found] = other
+                found += counts[other] == 0  # without a branch, which could not be foretold
+                counts[other] += 1
+        if found > FEW:
+            others[:found] = np.sort(others[:found])
+        else:
+            sort_few(others, 0, found)
+        while filled + found > len(pairs):
+            pairs, shared = doubled(pairs), doubled(shared)
+        for number in range(found):
+            other = others[number]
+            if other != row:
+                pairs[filled] = row << 32 | other
+                shared[filled] = counts[other]
+                filled += 1
+            counts[other] = 0
+    return pairs[:filled], shared[:filled]
 
 
 @kernel
-def _each_pair(
-    rows: Numbers,
-    starts: Numbers,
-    largest: int,
-    reach: int,
-    shift: int,
-    places: Numbers,
-    pairs: Numbers,
-) -> None:
-    """Write each pair at the place of its range of smaller rows, and move that place on.
-
-    Without room for pairs they are only counted: from zeros the places become the numbers of pairs.
-    """
-    for group in range(starts.size - 1):
-        end = starts[group + 1]
-        ahead = end - starts[group] if end - starts[group] <= largest else reach
-        for i in range(starts[group], end):
-            for j in range(i + 1, min(i + 1 + ahead, end)):
-                one, other = min(rows[i], rows[j]), max(rows[i], rows[j])
-                if one == other:
-                    continue
-                if pairs.size:
-                    pairs[places[one >> shift]] = one << 32 | other
-                places[one >> shift] += 1
+def _stretches_by_row(
+    rows: Numbers, starts: Numbers, largest: int, reach: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """`(firsts, begins, ends)`: for each place of a row, row by row, the stretch of places whose
+    rows it makes pairs with; those of row r are from `firsts[r]` to `firsts[r + 1]`."""
+    highest = np.int64(-1)
+    for row in rows:
+        highest = max(highest, row)
+    firsts = np.zeros(highest + 3, np.int64)  # two further on, until all stretches are written
+    for row in rows:
+        firsts[row + 2] += 1
+    for row in range(highest + 1):
+        firsts[row + 2] += firsts[row + 1]
+    begins, ends = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    for group in range(len(starts) - 1):
+        first, last = starts[group], starts[group + 1]
+        ahead = reach if last - first > largest else last - first
+        for place in range(first, last):
+            at = firsts[rows[place] + 1]
+            firsts[rows[place] + 1] = at + 1
+            begins[at] = place + 1
+            ends[at] = min(place + 1 + ahead, last)
+    return firsts[:-1], begins, ends
 
 
 @kernel

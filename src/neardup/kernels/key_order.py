@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.jit import Numbers, kernel
+from neardup.kernels.jit import Numbers, borrowing_kernel, kernel
 
 Keys = NDArray[np.uint64]
 
 MOST_RANGES = 256
 A_RANGE = 4096  # approximate keys per range, at least
-A_SMALL_RANGE = 4  # approximate keys per small range
+A_SMALL_RANGE = 1  # approximate keys per small range
 FEW = 32  # up to so many keys insertion sort is used
 SPARE = 4  # room for starts of small ranges, in addition to one per key
 
@@ -27,7 +27,7 @@ def in_order_of_keys(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
     """Keys and numbers sorted by key; the sort is stable."""
     sorted_keys, sorted_numbers = np.empty_like(keys), np.empty_like(numbers)
     if len(keys) <= A_RANGE:
-        room = np.empty(len(keys) + SPARE, np.int64)
+        room = np.empty(2 * len(keys) + SPARE, np.int64)
         _put_in_small_ranges(keys, numbers, np.uint64(0), room, sorted_keys, sorted_numbers)
         return sorted_keys, sorted_numbers
     starts = no_ranges(len(keys))
@@ -92,7 +92,7 @@ def order_in_ranges(starts: Numbers, keys: Keys, numbers: Numbers) -> None:
     for number in range(len(starts) - 1):
         most = max(most, starts[number + 1] - starts[number])
     some_keys, some_numbers = np.empty(most, np.uint64), np.empty(most, np.int64)
-    small_starts = np.empty(most + SPARE, np.int64)
+    small_starts = np.empty(2 * most + SPARE, np.int64)
     known = _bits(len(starts) - 1)
     for number in range(len(starts) - 1):
         first, last = starts[number], starts[number + 1]
@@ -136,18 +136,21 @@ def _put_in_small_ranges(
         starts[place] += 1
     for place in range(ranges):
         first, last = starts[place], starts[place + 1]
-        if last - first <= FEW:
-            _put_in_order(all_keys[first:last], all_numbers[first:last])
-        else:
+        if last - first > FEW:
             order = np.argsort(all_keys[first:last], kind="mergesort")
             all_keys[first:last] = all_keys[first:last][order]
             all_numbers[first:last] = all_numbers[first:last][order]
+    _put_in_order(all_keys, all_numbers)
 
 
-@kernel
+@borrowing_kernel
 def _put_in_order(keys: Keys, numbers: Numbers) -> None:
+    """Insertion sort of all small ranges: none leaves its own, since those before are smaller."""
     for at in range(1, len(keys)):
-        key, number, place = keys[at], numbers[at], at
+        key, place = keys[at], at
+        if keys[at - 1] <= key:
+            continue
+        number = numbers[at]
         while place > 0 and keys[place - 1] > key:
             keys[place] = keys[place - 1]
             numbers[place] = numbers[place - 1]
@@ -156,39 +159,15 @@ def _put_in_order(keys: Keys, numbers: Numbers) -> None:
         numbers[place] = number
 
 
-@kernel
-def _sort(rows: Numbers) -> None:
-    """Sort in place; the few rows of most keys by insertion sort."""
-    if len(rows) > FEW:
-        rows[:] = np.sort(rows)
-        return
-    for at in range(1, len(rows)):
-        row, place = rows[at], at
-        while place > 0 and rows[place - 1] > row:
-            rows[place] = rows[place - 1]
+@borrowing_kernel
+def sort_few(numbers: Numbers, first: int, last: int) -> None:
+    """Sort the numbers from the place `first` on and before `last` by insertion."""
+    for at in range(first + 1, last):
+        number, place = numbers[at], at
+        while place > first and numbers[place - 1] > number:
+            numbers[place] = numbers[place - 1]
             place -= 1
-        rows[place] = row
-
-
-@kernel
-def in_order(numbers: Numbers) -> Numbers:
-    """Sorted non-negative numbers; fast if their highest bits are evenly spread."""
-    shift, highest = 0, 0
-    for number in numbers:
-        highest = max(highest, number)
-    while highest >> shift > len(numbers) // A_SMALL_RANGE:
-        shift += 1
-    starts = np.zeros((highest >> shift) + 2, np.int64)
-    for number in numbers:
-        starts[(number >> shift) + 1] += 1
-    places, ordered = starts_of_ranges(starts), np.empty_like(numbers)
-    for number in numbers:
-        place = places[number >> shift]
-        places[number >> shift] = place + 1
-        ordered[place] = number
-    for place in range(len(starts) - 1):
-        _sort(ordered[starts[place] : starts[place + 1]])
-    return ordered
+        numbers[place] = number
 
 
 @kernel
@@ -267,5 +246,9 @@ def shared_keys(keys: Keys, rows: Numbers) -> tuple[Numbers, Numbers]:
         goes_on = continues
     starts[groups] = filled
     for group in range(groups):
-        _sort(shared[starts[group] : starts[group + np.uint64(1)]])
+        first, last = starts[group], starts[group + np.uint64(1)]
+        if last - first > FEW:
+            shared[first:last] = np.sort(shared[first:last])
+        else:
+            sort_few(shared, first, last)
     return shared[:filled], starts[: groups + np.uint64(1)]

@@ -23,7 +23,18 @@ from neardup.kernels.memory import (
     words_at,
 )
 from neardup.kernels.shingles import Offsets
-from neardup.kernels.text_bits import ALL, BLOCK, LAST, SHIFT, Bits, count_set, is_set
+from neardup.kernels.text_bits import (
+    ALL,
+    BLOCK,
+    LAST,
+    NUMBERS,
+    SHIFT,
+    Bits,
+    count_bits,
+    equal_numbers,
+    is_set,
+    lowest_bit,
+)
 
 Shingles = NDArray[np.uint32]
 Places = NDArray[np.uint32]
@@ -42,7 +53,7 @@ SHINGLES, RUN_TOKENS, RUN_UNITS, RUN_WEIGHTS, SAME_HOST_WEIGHTS, SAMPLES = range
 
 NONE = -1
 MOSTLY, HARDLY = 0.8, 0.2  # a line with a share from the first, or up to the second, is an example
-STRIDE = 16
+ALL_EQUAL = np.uint64((1 << NUMBERS) - 1)
 ROOM = 1024  # initial room, in tokens
 ROOMY, FULLER = 8, 2  # slots per shingle: usually, and in a table beyond the cache
 A_CACHE = 1 << 17  # slots that fit the cache
@@ -255,14 +266,11 @@ def _fill(shingles: Shingles, table: Table, repeats: Places) -> int:
 def _equal_run(own: Shingles, at: int, others: Shingles, expected: int) -> int:
     """How many shingles are equal from these two positions on."""
     run, most = 0, min(len(own) - at, len(others) - expected)
-    while run + STRIDE <= most:
-        differing = np.uint32(0)
-        one, two = np.uint64(at + run), np.uint64(expected + run)
-        for step in range(STRIDE):  # compiles to one vector operation
-            differing |= own[one + np.uint64(step)] ^ others[two + np.uint64(step)]
-        if differing:
-            break
-        run += STRIDE
+    while run + NUMBERS <= most:
+        equal = equal_numbers(own, at + run, others, expected + run)
+        if equal != ALL_EQUAL:
+            return run + lowest_bit(~equal)
+        run += NUMBERS
     while run < most and own[at + run] == others[expected + run]:
         run += 1
     return run
@@ -305,11 +313,16 @@ def _count_covered(
         total += int(np.int64(tokens))
     if total:
         _spread(flags[: (total >> SHIFT) + 1], -(-size // int(np.int64(run_units[0]))))
-    begin = 0
+    # How many are set before each run: those of the blocks before, and of its own as far as there.
+    end, block, before, counted = 0, 0, 0, 0
     for run in range(len(run_tokens)):
-        end = begin + int(np.int64(run_tokens[run]))
-        counts[run] = count_set(flags, begin, end)
-        begin = end
+        end += int(np.int64(run_tokens[run]))
+        while block < end >> SHIFT:
+            before += count_bits(flags[block])
+            block += 1
+        reached = before + count_bits(flags[block] & ~(ALL << np.uint64(end & LAST)))
+        counts[run] = reached - counted
+        counted = reached
 
 
 @borrowing_kernel

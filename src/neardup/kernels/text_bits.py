@@ -33,6 +33,7 @@ Carried = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 BLOCK = 64
 SHIFT, LAST = 6, 63  # to the number of a block, and to the place in it
+NUMBERS = 16  # of 32 bits in 64 bytes
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _VECTOR = ir.VectorType(ir.IntType(8), BLOCK)
 
@@ -71,6 +72,18 @@ def _between_bits(_: Any, data: Any, at: Any, low: Any, high: Any) -> Any:
     return types.uint64(data, types.int64, types.uint8, types.uint8), answer
 
 
+def _equal_numbers(_: Any, one: Any, at: Any, other: Any, there: Any) -> Any:
+    def answer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind, vectors = ir.VectorType(ir.IntType(32), NUMBERS), []
+        for array, place, of in ((values[0], values[1], 0), (values[2], values[3], 2)):
+            data = context.make_array(signature.args[of])(context, builder, array).data
+            vectors.append(builder.load(builder.gep(data, [place]), align=1, typ=kind))
+        found = builder.bitcast(builder.icmp_unsigned("==", *vectors), ir.IntType(NUMBERS))
+        return builder.zext(found, ir.IntType(64))
+
+    return types.uint64(one, types.int64, other, types.int64), answer
+
+
 def _copy_block(_: Any, data: Any, at: Any, out: Any, to: Any) -> Any:
     def answer(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         block = _block(context, builder, signature.args[0], *values[:2])
@@ -105,6 +118,8 @@ def _count_bits(_: Any, bits: Any) -> Any:
 
 equal_bits: Any = intrinsic(_equal_bits)  # (data, at, byte): which are this byte
 between_bits: Any = intrinsic(_between_bits)  # (data, at, low, high): which are from low to high
+# (one, at, other, there): which of 16 numbers of 32 bits from these places on are equal
+equal_numbers: Any = intrinsic(_equal_numbers)
 copy_block: Any = intrinsic(_copy_block)  # (data, at, out, to): copy them, all 64
 lowest_bit: Any = intrinsic(_lowest_bit)  # (bits): the place of the lowest, 64 for none
 leading_zeros: Any = intrinsic(_leading_zeros)  # (bits): places above the highest, 64 for none

@@ -48,8 +48,12 @@ def pairs_sharing_keys(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers, N
     Hot keys give only some of their pairs: see above.
     """
     rows, starts = _groups(rows, keys)
-    pairs, shared = pairs_within_groups(rows, starts, HOT, REACH)
-    return *unpacked(pairs), shared.copy()
+    numbers, places = _dense(rows)
+    pairs, shared = pairs_within_groups(places, starts, HOT, REACH)
+    left, right = unpacked(pairs)
+    if numbers is not None:
+        left, right = numbers[left], numbers[right]
+    return left, right, shared.copy()
 
 
 def added_up(pairs: Numbers, shared: Numbers) -> tuple[Numbers, Numbers]:
@@ -75,7 +79,8 @@ def worth_judging(left: Numbers, right: Numbers, shared: Numbers, most: int) -> 
     """
     single = shared == 1
     turns = chance_order(left, right)
-    of_left, of_right = (among_first(_dense(side), turns, single, most) for side in (left, right))
+    sides = (_dense(side)[1] for side in (left, right))
+    of_left, of_right = (among_first(side, turns, single, most) for side in sides)
     stays: Mask = ~single | of_left & of_right
     return stays
 
@@ -112,12 +117,13 @@ def chance_order(left: Numbers, right: Numbers) -> Hashes:
     return pairs
 
 
-def _dense(rows: Numbers) -> Numbers:
-    """The rows, or their ranks if the numbers are much larger than their count."""
+def _dense(rows: Numbers) -> tuple[Numbers | None, Numbers]:
+    """`(None, rows)`; or, if the numbers are much larger than their count, the distinct numbers and
+    the ranks of the rows among them, for arrays with a place for each number."""
     if rows.max(initial=0) <= 8 * rows.size:
-        return rows
-    ranks: Numbers = np.unique(rows, return_inverse=True)[1]
-    return ranks
+        return None, rows
+    numbers, ranks = np.unique(rows, return_inverse=True)
+    return numbers, ranks
 
 
 def pairs_with_first(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers]:
