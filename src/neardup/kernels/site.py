@@ -339,6 +339,7 @@ def trace_counts(
     documents: Offsets,
     hosts: Hashes,
     on_hosts: Offsets,
+    bits: Hashes,
     starts: NDArray[np.uint32],
     keys: Hashes,
     key_counts: Offsets,
@@ -361,7 +362,7 @@ def trace_counts(
                     here[filled], lines[filled], of_traces[filled] = trace, line, 1
                     filled += 1
         _take_counts(
-            hosts[document], here[:filled], starts, keys, key_counts, room, of_traces[:filled]
+            hosts[document], here[:filled], bits, starts, keys, key_counts, room, of_traces[:filled]
         )
         for place in range(filled):
             counts[lines[place]] = max(counts[lines[place]], of_traces[place])
@@ -376,6 +377,7 @@ def line_counts(
     on_hosts: Offsets,
     sites: Hashes,
     few_pages: int,
+    bits: Hashes,
     starts: NDArray[np.uint32],
     keys: Hashes,
     key_counts: Offsets,
@@ -390,28 +392,31 @@ def line_counts(
     room = np.empty((3, _most_lines(documents)), np.uint64)
     for document in range(len(hosts)):
         begin, end = documents[document], documents[document + 1]
-        host = hosts[document]
+        here, host = lines[begin:end], hosts[document]
+        found = counts[begin:end]
         if on_hosts[document] > 1:
-            _take_counts(host, lines[begin:end], starts, keys, key_counts, room, counts[begin:end])
+            _take_counts(host, here, bits, starts, keys, key_counts, room, found)
         if on_hosts[document] >= few_pages:
             continue
         for site in sites[document]:
             if site:
-                _take_counts(
-                    site, lines[begin:end], starts, keys, key_counts, room, counts[begin:end]
-                )
+                _take_counts(site, here, bits, starts, keys, key_counts, room, found)
     return counts
 
 
 @kernel
 def counts_of(
-    wanted: Hashes, starts: NDArray[np.uint32], keys: Hashes, key_counts: Offsets
+    wanted: Hashes,
+    bits: Hashes,
+    starts: NDArray[np.uint32],
+    keys: Hashes,
+    key_counts: Offsets,
 ) -> Offsets:
     """The count of each key; 1 for 0."""
     counts = np.ones(len(wanted), np.int64)
     for place in range(len(wanted)):
         if wanted[place] and len(keys):
-            counts[place] = look_up(starts, keys, key_counts, wanted[place])
+            counts[place] = look_up(bits, starts, keys, key_counts, wanted[place])
     return counts
 
 
@@ -419,6 +424,7 @@ def counts_of(
 def _take_counts(
     site: np.uint64,
     lines: Hashes,
+    bits: Hashes,
     starts: NDArray[np.uint32],
     keys: Hashes,
     key_counts: Offsets,
@@ -427,26 +433,39 @@ def _take_counts(
 ) -> None:
     """The counts of lines of a site, where they are more than those that stand there.
 
-    The table is larger than any cache: all places are read before the first is looked at, so that
-    the memory does not wait for the comparisons. There is a key at least.
+    Most lines have no count, and their bits say so, in less memory than the keys are in and without
+    a branch that could be guessed wrongly. For the others all places are read before the first is
+    looked at, so that the memory does not wait for the comparisons. There is a key at least.
     """
-    wanted, first, key_there = room[0], room[1], room[2]
+    wanted, of_line, first = room[0], room[1], room[2]
+    found = 0
     for line in range(len(lines)):
-        wanted[line] = line_key(site, lines[line])
-        first[line] = starts[_range(wanted[line], len(starts) - 1)]
-    for line in range(len(lines)):
-        key_there[line] = keys[min(first[line], np.uint64(len(keys) - 1))]
-    for line in range(len(lines)):
-        if key_there[line] == wanted[line]:
-            counts[line] = max(counts[line], key_counts[first[line]])
-        elif key_there[line] < wanted[line]:  # the keys of a range are in order
-            key_count = look_up(starts, keys, key_counts, wanted[line])
-            counts[line] = max(counts[line], key_count)
+        key = line_key(site, lines[line])
+        word, bit = _word_and_bit(key, bits)
+        wanted[found], of_line[found] = key, line
+        found += (bits[word] & bit) != 0
+    for at in range(found):
+        first[at] = starts[_range(wanted[at], len(starts) - 1)]
+    last = np.uint64(len(keys) - 1)
+    for at in range(found):  # the keys of a range are in order: few are more than two steps away
+        place = min(first[at], last)
+        place = min(place + np.uint64(keys[place] < wanted[at]), last)
+        first[at] = min(place + np.uint64(keys[place] < wanted[at]), last)
+    for at in range(found):
+        place = first[at]
+        while place < last and keys[place] < wanted[at]:
+            place += np.uint64(1)
+        if keys[place] == wanted[at]:
+            line = of_line[at]
+            counts[line] = max(counts[line], key_counts[place])
 
 
 @kernel
-def count_table(keys: Hashes, counts: Offsets) -> tuple[NDArray[np.uint32], Hashes, Offsets]:
-    """A table of counts by key, from keys in order: where the keys of each of equal ranges start.
+def count_table(
+    keys: Hashes, counts: Offsets
+) -> tuple[Hashes, NDArray[np.uint32], Hashes, Offsets]:
+    """A table of counts by key, from keys in order: bits that tell which keys may be there, and
+    where the keys of each of equal ranges start.
 
     There are as many ranges as keys. Keys are hashes, so a range holds about one.
     """
@@ -456,16 +475,24 @@ def count_table(keys: Hashes, counts: Offsets) -> tuple[NDArray[np.uint32], Hash
         starts[_range(keys[number], ranges) + 1] += np.uint32(1)
     for number in range(ranges):
         starts[number + 1] += starts[number]
-    return starts, keys, counts
+    return _bits_of(keys), starts, keys, counts
 
 
 @kernel
-def look_up(starts: NDArray[np.uint32], keys: Hashes, counts: Offsets, key: np.uint64) -> int:
+def look_up(
+    bits: Hashes,
+    starts: NDArray[np.uint32],
+    keys: Hashes,
+    counts: Offsets,
+    key: np.uint64,
+) -> int:
     """The count of a key; 1 for one that is not in the table."""
-    number = _range(key, len(starts) - 1)
-    for at in range(starts[number], starts[number + 1]):
-        if keys[at] == key:
-            return int(counts[at])
+    word, bit = _word_and_bit(key, bits)
+    if bits[word] & bit:
+        number = _range(key, len(starts) - 1)
+        for at in range(starts[number], starts[number + 1]):
+            if keys[at] == key:
+                return int(counts[at])
     return 1
 
 
