@@ -23,7 +23,14 @@ from neardup.kernels.own_text import (
     weights_on_site,
 )
 from neardup.kernels.shingles import Hashes, Offsets
-from neardup.kernels.site import counts_of, host_keys, line_counts, title_keys, trace_counts
+from neardup.kernels.site import (
+    CountTable,
+    counts_of,
+    host_keys,
+    line_counts,
+    title_keys,
+    trace_counts,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -87,7 +94,7 @@ def weigh(
     regions: NDArray[np.uint8],
     link_shares: NDArray[np.float32],
     sites: OnSites,
-    table: tuple[NDArray[np.uint32], Hashes, Offsets],
+    table: CountTable,
     constants: Constants,
 ) -> Weighed:
     """The weight of each line of some pages; `table` has the counts of a survey.
@@ -97,8 +104,8 @@ def weigh(
     among these pages themselves. A page without a title may have any.
     """
     c = constants
-    starts, keys, key_counts = table
-    host_pages = counts_of(host_keys(sites.hosts), starts, keys, key_counts)
+    bits, starts, keys, key_counts = table
+    host_pages = counts_of(host_keys(sites.hosts), bits, starts, keys, key_counts)
     counts = line_counts(
         sites.hashes,
         documents,
@@ -106,18 +113,19 @@ def weigh(
         host_pages,
         sites.furniture,
         c.few_pages,
+        bits,
         starts,
         keys,
         key_counts,
     )
     edited = counts.copy()
     of_traces = trace_counts(
-        sites.traces, sites.traced, sites.hosts, host_pages, starts, keys, key_counts
+        sites.traces, sites.traced, sites.hosts, host_pages, bits, starts, keys, key_counts
     )
     for number in range(len(sites.long_lines)):
         line = sites.long_lines[number]
         edited[line] = max(edited[line], of_traces[number])
-    with_title = counts_of(title_keys(sites.hosts, sites.titles), starts, keys, key_counts)
+    with_title = counts_of(title_keys(sites.hosts, sites.titles), bits, starts, keys, key_counts)
     few = host_pages / FEW_IN
     may_be_pair = (with_title > 1) | (sites.titles == 0)
     pair_levels = np.where(may_be_pair, np.minimum(np.maximum(few, 1.0), PAIR), 1.0)

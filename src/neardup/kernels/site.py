@@ -24,6 +24,26 @@ BITS_A_KEY = 16  # of those that tell which keys may be wanted, or repeated
 
 
 @kernel
+def furniture_lines(
+    regions: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    link_shares: NDArray[np.float32],
+    furniture_regions: tuple[int, int],
+    button: int,
+    mostly: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """`(menus, furniture)`: the lines in two regions, and buttons; and those with lines that are
+    `mostly` links."""
+    menus, furniture = np.empty((2, len(regions)), np.bool_)
+    one, other = furniture_regions
+    for line in range(len(regions)):  # the compiler makes vector operations of it
+        is_menu = (regions[line] == one) | (regions[line] == other) | (kinds[line] == button)
+        menus[line] = is_menu
+        furniture[line] = is_menu | (link_shares[line] >= mostly)
+    return menus, furniture
+
+
+@kernel
 def furniture_keys(
     lines: Hashes, documents: Offsets, furniture: NDArray[np.bool_], least: int
 ) -> Hashes:

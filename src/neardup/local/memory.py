@@ -35,7 +35,7 @@ from neardup.text.parse import parse, parse_texts
 Numbers = NDArray[np.int64]
 
 ROWS_AT_ONCE = 2_048
-BYTES_AT_ONCE = 4_000_000  # of texts that are parsed at a time, about
+BYTES_AT_ONCE = 6_000_000  # of texts that are parsed at a time, about
 
 PAIRS = pa.schema(
     [
@@ -308,8 +308,9 @@ def _of_bodies(batch: pa.RecordBatch, *, is_text: bool) -> pa.RecordBatch:
 
 
 def _cut(pages: pa.Table) -> Iterator[pa.RecordBatch]:
-    for batch in pages.to_batches():
-        sizes = pc.binary_length(batch["content"]).to_numpy()
-        starts = np.flatnonzero(np.diff(np.cumsum(sizes) // BYTES_AT_ONCE, prepend=-1))
+    for batch in filter(len, pages.to_batches()):
+        ends = np.cumsum(pc.binary_length(batch["content"]).to_numpy())
+        size = ends[-1] // (ends[-1] // BYTES_AT_ONCE + 1) + 1  # pieces of about one size
+        starts = np.flatnonzero(np.diff(ends // size, prepend=-1))
         for start, end in pairwise([*starts.tolist(), batch.num_rows]):
             yield batch.slice(start, end - start)

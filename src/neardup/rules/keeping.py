@@ -49,11 +49,13 @@ def choose_kept(
     time, observed, url and canonical_url, in the order of ids.
     """
     orders = policy_order(policy)(pages, labels, pairs)
+    crowded = np.flatnonzero(np.bincount(labels, minlength=labels.size)[labels] > 1)
+    cluster = labels[crowded]
     # Stable: equal ones stay in the order of ids.
-    best_first = np.lexsort((*reversed(orders), labels))
-    heads = np.flatnonzero(np.diff(labels[best_first], prepend=-1))
-    kept = np.empty(labels.size, np.int64)
-    kept[labels[best_first[heads]]] = best_first[heads]
+    best_first = np.lexsort((*(order[crowded] for order in reversed(orders)), cluster))
+    heads = best_first[np.flatnonzero(np.diff(cluster[best_first], prepend=-1))]
+    kept = np.arange(labels.size)
+    kept[cluster[heads]] = crowded[heads]
     return kept[labels]
 
 

@@ -140,7 +140,7 @@ class SiteCounts(Protocol):
 # Lines by host and furniture
 
 FEW_HOSTS = 8  # are not worth a dictionary
-IS_FURNITURE = np.isin(np.arange(256), (Region.NAV, Region.FOOTER))  # by number of the region
+FURNITURE_REGIONS = int(Region.NAV), int(Region.FOOTER)
 IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
 WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
 FURNITURE_LINKS = 0.5  # share of links from which a line is furniture
@@ -191,36 +191,41 @@ class Layout:
     furniture: NDArray[np.bool_]  # those, and lines that are mostly links
     hosts: Keys  # 0 for a page without a host
     titles: Keys  # of the words of a title, numbers apart; 0 for none
-    known_hashes: Keys | None = None  # what `hashes` and `traces` are, where it is known
+    known_hashes: Keys | None = None  # what `hashes`, `traces` and `bits` are, where it is known
     known_traces: Traces | None = None
+    known_bits: TextBits | None = None
 
     @classmethod
-    def of(cls, pages: pa.RecordBatch) -> Layout:
+    def of(cls, pages: pa.RecordBatch, *, with_bits: bool = False) -> Layout:
         """The lines of pages. Plain texts may come without the columns of markup.
 
-        Counting, sites and features ask for the lines of one batch in turn: the last layout of each
-        thread is kept as long as its batch is.
+        `with_bits`: the `bits` will be needed, and lines are found with them. Counting, sites and
+        features ask for the lines of one batch in turn: the last layout of each thread is kept as
+        long as its batch is.
         """
         batch, layout = getattr(_last_of_thread, "layout", (None, None))
         if batch is None or batch() is not pages:
-            layout = cls._of(pages)
+            layout = cls._of(pages, with_bits=with_bits)
             _last_of_thread.layout = weakref.ref(pages, _forget_layout), layout
         assert isinstance(layout, cls)
         return layout
 
     @classmethod
-    def _of(cls, pages: pa.RecordBatch) -> Layout:
+    def _of(cls, pages: pa.RecordBatch, *, with_bits: bool) -> Layout:
         if "line_hashes" in pages.schema.names:
             return cls._of_notes(pages)
-        data, starts, documents = lines_of(pages["text"])
+        data, offsets = text_bytes(pages["text"])
+        bits = text_bits(data) if with_bits else None
+        newlines = lines.newline_bits(data) if bits is None else bits.newlines
+        starts, documents = lines.line_offsets(newlines, offsets)
         markup = _of_markup(pages, starts.size - 1)
         hosts, titles = host_keys_of(pages["host"]), title_keys(pages)
-        return cls(data, starts, documents, *markup, hosts, titles)
+        return cls(data, starts, documents, *markup, hosts, titles, known_bits=bits)
 
     @classmethod
     def _of_notes(cls, pages: pa.RecordBatch) -> Layout:
         """The layout that these notes (`NOTES`) were taken of."""
-        data, _ = _text_bytes(pages["text"])
+        data, _ = text_bytes(pages["text"])
         hashes, documents = ragged(pages["line_hashes"])
         starts = np.append(ragged(pages["line_starts"]).values, data.size).astype(np.int64)
         markup = _of_markup(pages, hashes.size)
@@ -251,7 +256,7 @@ class Layout:
     @cached_property
     def bits(self) -> TextBits:
         """The bytes of the text, classified; counting does without."""
-        return text_bits(self.data)
+        return text_bits(self.data) if self.known_bits is None else self.known_bits
 
     @cached_property
     def hashes(self) -> Keys:
@@ -285,13 +290,7 @@ class Layout:
         return lines.without_digits(self.data)
 
 
-def lines_of(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers, Numbers]:
-    """The bytes of texts, where each line starts in them, and the first line of each text."""
-    data, offsets = _text_bytes(texts)
-    return data, *lines.line_offsets(lines.newline_bits(data), offsets)
-
-
-def _text_bytes(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers]:
+def text_bytes(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers]:
     """The bytes of texts, from the first on, and where each starts in them."""
     data, offsets = string_buffers(texts)
     return data[offsets[0] : offsets[-1]], offsets - offsets[0]
@@ -380,8 +379,10 @@ def _of_markup(
         return np.zeros(text_lines, np.float32), no.view(np.uint8), no, no
     link_shares = ragged(pages["link_shares"]).values
     regions, kinds = ragged(pages["regions"]).values, ragged(pages["kinds"]).values
-    menus = IS_FURNITURE[regions] | (kinds == BlockKind.CONTROL)
-    return link_shares, regions, menus, menus | (link_shares >= FURNITURE_LINKS)
+    menus, furniture = site.furniture_lines(
+        regions, kinds, link_shares, FURNITURE_REGIONS, int(BlockKind.CONTROL), FURNITURE_LINKS
+    )
+    return link_shares, regions, menus, furniture
 
 
 def title_keys(pages: pa.RecordBatch) -> Keys:

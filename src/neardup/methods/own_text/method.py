@@ -64,13 +64,14 @@ from neardup.methods.own_text.verdict import (
 )
 from neardup.model import Relation
 from neardup.schemas import KEYS, RELATED, VERDICTS
-from neardup.text.sites import NO_COUNTS, NO_KEYS, Layout, LineCounts, SiteCounts, lines_of
+from neardup.text.sites import NO_COUNTS, NO_KEYS, Layout, LineCounts, SiteCounts, text_bytes
 from neardup.text.views import View, view_lines
 
 RELATION_NAMES = pa.array([str(relation) for relation in RELATIONS])
 SHELL = -1.0  # the amount of own text of a page whose text did not arrive
 NO_PAGES = np.empty(0, np.int64)
-NO_TABLE = np.zeros(2, np.uint32), NO_KEYS, NO_COUNTS  # of a survey that counted nothing
+# Of a survey that counted nothing.
+NO_TABLE = np.zeros(1, np.uint64), np.zeros(2, np.uint32), NO_KEYS, NO_COUNTS
 BANDS, ROWS = 32, 2  # of the sketch: pages that share a tenth of their text often meet
 
 
@@ -172,8 +173,10 @@ class OwnText(Method):
 
     def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
         """Shingles are four fifths of the features, and hashes cannot be compressed."""
-        data, starts, documents = lines_of(self.viewed(pages, NOTHING_SURVEYED)["text"])
-        tokens, piece_tokens, line_pieces, dense = _cut(data, starts, text_bits(data))
+        data, offsets = text_bytes(self.viewed(pages, NOTHING_SURVEYED)["text"])
+        bits = text_bits(data)
+        starts, documents = text_lines.line_offsets(bits.newlines, offsets)
+        tokens, piece_tokens, line_pieces, dense = _cut(data, starts, bits)
         run_lines, run_places = ragged(features["run_lines"])
         runs = run_lines + np.repeat(documents[:-1], sizes_of(run_places))
         kept = np.zeros(dense.size)
@@ -188,7 +191,7 @@ class OwnText(Method):
 
     def _weigh(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> WeighedPages:
         """The tokens of pages, and the weight of each line."""
-        page = Layout.of(pages)
+        page = Layout.of(pages, with_bits=True)
         cut = _cut(page.data, page.starts, page.bits)
         survey = surveyed.sites if page.has_sites else None
         weighed = own_features.weigh(
