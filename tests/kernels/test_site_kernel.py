@@ -82,10 +82,30 @@ def survey(batch: list[plain.Page], least: int) -> Counter[int]:
 
 def count_table(
     counts: dict[int, int],
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]]:
+) -> site.CountTable:
     """The table of counts, which wants its keys in order."""
     keys = np.array(sorted(counts), np.uint64)
     return site.count_table(keys, np.array([counts[int(key)] for key in keys], np.int64))
+
+
+marked_lines = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([0.0, 0.4, 0.5, 1]))
+
+
+@given(st.lists(marked_lines), st.integers(0, 4), st.integers(0, 4), st.integers(0, 4))
+def test_furniture_lines(
+    batch: list[tuple[int, int, float]], one: int, other: int, button: int
+) -> None:
+    regions, kinds, shares = zip(*batch, strict=True) if batch else ((), (), ())
+    menus, furniture = site.furniture_lines(
+        np.array(regions, np.uint8),
+        np.array(kinds, np.uint8),
+        np.array(shares, np.float32),
+        (one, other),
+        button,
+        0.5,
+    )
+    wanted = [plain.is_furniture(*line, {one, other}, button, 0.5) for line in batch]
+    assert list(zip(menus.tolist(), furniture.tolist(), strict=True)) == wanted
 
 
 @given(batches, least, st.integers(1, 5))

@@ -14,6 +14,8 @@ from neardup.kernels.jit import kernel
 from neardup.kernels.key_order import in_order_of_keys
 from neardup.kernels.shingles import BASE, Hashes, Offsets, mix
 
+CountTable = tuple[Hashes, NDArray[np.uint32], Hashes, Offsets]  # bits, starts, keys, counts
+
 BANDS, ROWS = 4, 3
 MOST_PROBES = 4  # a slot, over all values of a page; a table that is half full takes less than one
 HOST_SALT = np.uint64(0x686F7374)
@@ -481,9 +483,7 @@ def _take_counts(
 
 
 @kernel
-def count_table(
-    keys: Hashes, counts: Offsets
-) -> tuple[Hashes, NDArray[np.uint32], Hashes, Offsets]:
+def count_table(keys: Hashes, counts: Offsets) -> CountTable:
     """A table of counts by key, from keys in order: bits that tell which keys may be there, and
     where the keys of each of equal ranges start.
 

@@ -68,13 +68,13 @@ class Survey:
         return cls(pages, np.concatenate(keys), np.concatenate(numbers))
 
     @property
-    def table(self) -> tuple[Keys, NDArray[np.uint32], Keys, Numbers]:
+    def table(self) -> site.CountTable:
         """The counts as the table that kernels look up (`kernels.site.count_table`)."""
         with _BUILDING:  # one thread builds it, the others wait
             return self._table
 
     @cached_property
-    def _table(self) -> tuple[Keys, NDArray[np.uint32], Keys, Numbers]:
+    def _table(self) -> site.CountTable:
         return site.count_table(self.keys, self.counts)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from kernels.reference.shingles import BASE, WORD, mix
@@ -22,6 +22,14 @@ class Page:
     @property
     def hashes(self) -> list[int]:
         return [line for line, _ in self.lines]
+
+
+def is_furniture(
+    region: int, kind: int, links: float, regions: Set[int], button: int, mostly: float
+) -> tuple[bool, bool]:
+    """Whether a line is in one of the regions or a button; and whether it is that or a link."""
+    is_menu = region in regions or kind == button
+    return is_menu, is_menu or links >= mostly
 
 
 def furniture_keys(page: Page, least: int) -> list[int]:
