@@ -2,8 +2,9 @@
 
 Keys are mostly hashes, evenly spread over 64 bits, so they fall evenly into ranges of equal width.
 There are few ranges, so that writing to all of them in turn stays in the cache. Each range is then
-cut into small ranges of about four keys, which insertion sort handles. A small range with many keys
-(a key shared by many pages, or numbers that are not hashes) is sorted by a general algorithm.
+cut into small ranges of about one key, and insertion sort puts the last few in order. A small range
+with many keys (a key shared by many pages, or numbers that are not hashes) is sorted by a general
+algorithm before.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MOST_RANGES = 256
 A_RANGE = 4096  # approximate keys per range, at least
 A_SMALL_RANGE = 1  # approximate keys per small range
 FEW = 32  # up to so many keys insertion sort is used
-SPARE = 4  # room for starts of small ranges, in addition to one per key
+SPARE = 4  # room for starts of small ranges, in addition to two per key
 
 
 @kernel

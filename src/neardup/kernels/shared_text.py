@@ -34,6 +34,8 @@ from neardup.kernels.text_bits import (
     equal_numbers,
     is_set,
     lowest_bit,
+    next_clear,
+    next_set,
 )
 
 Shingles = NDArray[np.uint32]
@@ -306,7 +308,7 @@ def _count_covered(
     for run in range(1, len(run_units)):
         uniform &= run_units[run] == run_units[0]
     if not uniform:
-        _count_step_by_step(flags, run_tokens, run_units, size, counts)
+        _count_by_stretches(flags, run_tokens, run_units, size, counts)
         return
     total = 0
     for tokens in run_tokens:
@@ -339,25 +341,53 @@ def _spread(bits: Bits, window: int) -> None:
 
 
 @borrowing_kernel
-def _count_step_by_step(
+def _count_by_stretches(
     flags: Bits, run_tokens: Shingles, run_units: Units, size: int, counts: Shingles
 ) -> None:
-    """The same for runs with different units: words in some, characters in others."""
-    ahead, left = 0, int(run_tokens[0])  # the run where the shingle ends, and its remaining tokens
-    units, end, until, token = 0, 0, 0, 0
+    """The same for runs with different units: words in some, characters in others.
+
+    Flagged shingles that follow each other cover the tokens from the first of them to the end of
+    the last. So we go from one such stretch to the next, and from one run to the next:
+
+        flags      . . x x x x x . . . . . x . . .
+        shingle                x x x x     x x x x
+        covered    . . x x x x x x x x . . x x x x
+    """
+    tokens = 0
     for run in range(len(run_tokens)):
+        tokens += int(np.int64(run_tokens[run]))
         counts[run] = 0
-        for _ in range(run_tokens[run]):
-            while units < size and ahead < len(run_tokens):
-                if left == 0:
-                    ahead += 1
-                    left = int(run_tokens[ahead]) if ahead < len(run_tokens) else 0
-                    continue
-                units += int(run_units[ahead])
-                left -= 1
-                end += 1
-            if is_set(flags, token):
-                until = end
-            counts[run] += np.uint32(token < until)
-            units -= int(run_units[run])
-            token += 1
+    covered = 0  # up to here all is counted
+    run, run_end = -1, 0  # the run of the next token to count
+    last_run, last_end = -1, 0  # the run of the last shingle of a stretch
+    first = next_set(flags, 0, tokens)
+    while first < tokens:
+        end = next_clear(flags, first, tokens)
+        while last_end < end:
+            last_run += 1
+            last_end += int(np.int64(run_tokens[last_run]))
+        reached = _end_of_shingle(end - 1, last_run, last_end, run_tokens, run_units, size)
+        covered = max(covered, first)
+        while covered < reached:
+            while run_end <= covered:
+                run += 1
+                run_end += int(np.int64(run_tokens[run]))
+            counts[run] += min(run_end, reached) - covered
+            covered = min(run_end, reached)
+        first = next_set(flags, end, tokens)
+
+
+@inlined_kernel
+def _end_of_shingle(
+    at: int, run: int, run_end: int, run_tokens: Shingles, run_units: Units, size: int
+) -> int:
+    """Where the shingle ends that begins with the token `at`, which is in this run: after `size`
+    units, or at the end of the text."""
+    while True:
+        unit = int(np.int64(run_units[run]))
+        needed = (size + unit - 1) // unit
+        if at + needed <= run_end or run + 1 == len(run_tokens):
+            return min(at + needed, run_end)
+        size -= (run_end - at) * unit
+        run, at = run + 1, run_end
+        run_end += int(np.int64(run_tokens[run]))
