@@ -194,6 +194,19 @@ def test_a_run_killed_as_it_began_is_not_in_the_way(tmp_path: Path) -> None:
         assert work.is_dir()
 
 
+def test_the_lock_goes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed as it cleans up leaves a folder that the next one takes for ours."""
+
+    def killed(folder: Path, **_: object) -> None:
+        assert [path.name for path in folder.iterdir()] == ["lock"]
+
+    monkeypatch.setattr("neardup.local.work._remove", killed)
+    ended(tmp_path / "out", "run", None)
+    monkeypatch.undo()
+    ended(tmp_path / "out", "run", None)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("run", "resume", "found"), [("a", True, True), ("b", True, False), ("a", False, False)]
 )

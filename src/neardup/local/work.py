@@ -414,7 +414,8 @@ def work_folder(out: Path, run: str, *, resume: bool, resumable: bool) -> Iterat
             raise
         finally:
             if not left_for_later:
-                shutil.rmtree(folder, ignore_errors=True)
+                _empty(opened)  # the lock goes last: without it a folder with content is not ours
+                _remove(folder)
 
 
 @contextmanager
@@ -471,13 +472,23 @@ def _take_up(folder: Path, opened: int, run: str, resume: bool) -> None:
     label = folder / "run.json"
     if resume and label.exists() and label.read_text("utf-8") == run:
         return
+    _empty(opened)
+    label.write_text(run, encoding="utf-8")
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _empty(opened: int) -> None:
+    """Delete all but the lock."""
     with os.scandir(opened) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.name, dir_fd=opened)
+                shutil.rmtree(entry.name, dir_fd=opened, ignore_errors=True)
             elif entry.name != LOCK:
-                os.unlink(entry.name, dir_fd=opened)
-    label.write_text(run, encoding="utf-8")
+                with suppress(OSError):
+                    os.unlink(entry.name, dir_fd=opened)
 
 
 def _computed(folder: Path) -> bool:
