@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference import grouping as plain
 from neardup.kernels.grouping import connected_components
 from neardup.rules.candidates import (
     HOT,
     REACH,
     added_up,
+    chance_order,
     packed,
     pairs_sharing_keys,
     pairs_with_first,
     unpacked,
-    without_most_single_key_pairs,
     worth_judging,
-    worth_judging_by_row,
 )
 
 keyed_rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2**64 - 1) | st.integers(0, 5)))
@@ -93,8 +93,9 @@ def test_pairs_in_ranges_of_rows_are_chosen_as_all_at_once(
     ranges = [
         (every[here], shared[here]) for here in (left < 5, (left >= 5) & (left < 9), left >= 9)
     ]
-    chosen = worth_judging_by_row(ranges, 41, most)
-    assert np.array_equal(chosen, every[worth_judging(left, right, shared, most)])
+    chosen = unpacked(worth_judging(ranges, 41, most))
+    expected = plain.worth_judging(ordered, chance_order(left, right).tolist(), most)
+    assert list(zip(*map(np.ndarray.tolist, chosen), strict=True)) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(1, 9))))
@@ -111,14 +112,16 @@ def test_shared_keys_of_a_pair_are_added_up(found: list[tuple[int, int, int]]) -
 def test_a_page_is_in_few_pairs_by_chance_and_in_all_others() -> None:
     left, right = (side.ravel() for side in np.triu_indices(40, 1))
     shared = np.where((left + right) % 5 == 0, 3, 1)
-    found = without_most_single_key_pairs(left, right, shared, 2)
+    found = unpacked(worth_judging([(packed(left, right), shared)], 40, 2))
     pairs = set(zip(*(side.tolist() for side in found), strict=True))
     many = {(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True) if (a + b) % 5 == 0}
     assert many < pairs
     few = pairs - many
     assert max(Counter(a for a, _ in few).values()) == 2
     assert max(Counter(b for _, b in few).values()) == 2
-    far = without_most_single_key_pairs(left + 10_000_000, right + 10_000_000, shared, 2)
+    far = unpacked(
+        worth_judging([(packed(left + 10_000_000, right + 10_000_000), shared)], 10_000_040, 2)
+    )
     assert len(far[0]) < left.size
-    everything = without_most_single_key_pairs(left, right, shared, 40)
+    everything = unpacked(worth_judging([(packed(left, right), shared)], 40, 40))
     assert np.array_equal(everything, (left, right))

@@ -107,7 +107,8 @@ def test_pairs_with_the_first(spark: SparkSession) -> None:
 def test_chance_pairs(spark: SparkSession) -> None:
     rows, keys = keys_with_a_hot_one()
     left, right, shared = rule.pairs_sharing_keys(rows, keys)
-    few_left, few_right = rule.without_most_single_key_pairs(left, right, shared, 2)
+    few = rule.worth_judging([(rule.packed(left, right), shared)], PAGES, 2)
+    few_left, few_right = rule.unpacked(few)
     table = pa.table([left, right, shared], schema=candidates.SHARING)
     pairs = spark.createDataFrame(table.to_pandas(), spark_schema(candidates.SHARING))
     found = candidates.without_most_single_key_pairs(pairs.repartition(3), 2).collect()

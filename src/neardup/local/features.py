@@ -37,7 +37,7 @@ from neardup.rules.candidates import (
     pairs_sharing_keys,
     pairs_with_first,
     unpacked,
-    worth_judging_by_row,
+    worth_judging,
 )
 from neardup.schemas import COUNTS, KEYS
 from neardup.text.sites import NOTES, Survey, add_counts
@@ -460,7 +460,7 @@ def _chosen(
     ranges = (_added_up(pairs.each_range(*each)) for each in row_ranges(rows, size, memory))
     source = method.candidate_source
     if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
-        return unpacked(worth_judging_by_row(ranges, rows, source.max_single_key_pairs))
+        return unpacked(worth_judging(ranges, rows, source.max_single_key_pairs))
     return unpacked(np.concatenate([every for every, _ in ranges]))
 
 

@@ -7,8 +7,7 @@ chain that is joined all the same, and near-duplicates that share boilerplate sh
 as well.
 
 Pages that have many keys each may share one by chance: a turn of phrase. Such pairs grow with the
-square of the pages, while near-duplicates share many keys: `without_most_single_key_pairs` bounds
-them.
+square of the pages, while near-duplicates share many keys: `worth_judging` bounds them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from neardup.arrays import Hashes, Mask, Numbers, distinct
+from neardup.arrays import Hashes, Numbers, distinct
 from neardup.kernels.grouping import (
     among_first,
     have_turn,
@@ -65,30 +64,10 @@ def added_up(pairs: Numbers, shared: Numbers) -> tuple[Numbers, Numbers]:
     return (keys >> spread).view(np.int64), sums.copy()
 
 
-def without_most_single_key_pairs(
-    left: Numbers, right: Numbers, shared: Numbers, most: int
-) -> tuple[Numbers, Numbers]:
-    """The pairs that are `worth_judging`."""
-    stays = worth_judging(left, right, shared, most)
-    return left[stays], right[stays]
-
-
-def worth_judging(left: Numbers, right: Numbers, shared: Numbers, most: int) -> Mask:
-    """Which pairs stay: all but those that share one key only and are not among the first `most`
-    such pairs of both their rows, in an order that follows nothing in the pages.
-    """
-    single = shared == 1
-    turns = chance_order(left, right)
-    sides = (_dense(side)[1] for side in (left, right))
-    of_left, of_right = (among_first(side, turns, single, most) for side in sides)
-    stays: Mask = ~single | of_left & of_right
-    return stays
-
-
-def worth_judging_by_row(
-    ranges: Iterable[tuple[Numbers, Numbers]], rows: int, most: int
-) -> Numbers:
-    """The `packed` pairs that are `worth_judging`, of more pairs than fit in memory.
+def worth_judging(ranges: Iterable[tuple[Numbers, Numbers]], rows: int, most: int) -> Numbers:
+    """The `packed` pairs that are worth judging: all but those that share one key only and are not
+    among the first `most` such pairs of both their rows, in an order that follows nothing in the
+    pages. All pairs need not fit in memory.
 
     Each range has all pairs of some smaller rows, with how many keys they share. What a smaller row
     has is known in its range; of each larger row the smallest turns so far are kept.

@@ -211,7 +211,7 @@ def _next_few(group: Numbers, number: Numbers, some: Mask) -> tuple[Numbers, Num
 
 
 def without_most_single_key_pairs(pairs: DataFrame, most: int) -> DataFrame:
-    """As `rules.candidates.without_most_single_key_pairs`."""
+    """The pairs of `rules.candidates.worth_judging`."""
     ordered = pa.schema([*SHARING, ("turn", pa.int64())])
 
     def with_turn(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -30,3 +30,18 @@ def among_first(
         entries = [at for at, other in enumerate(rows) if other == row and counts[at]]
         first |= set(sorted(entries, key=lambda at: turns[at])[:most])
     return [at in first for at in range(len(rows))]
+
+
+def worth_judging(
+    pairs: Sequence[tuple[int, int, int]], turns: Sequence[int], most: int
+) -> list[tuple[int, int]]:
+    """The pairs (left, right, shared keys) that share several keys, or are among the `most` first
+    of those that share one, of both rows."""
+    single = [shared == 1 for _, _, shared in pairs]
+    of_left = among_first([left for left, _, _ in pairs], turns, single, most)
+    of_right = among_first([right for _, right, _ in pairs], turns, single, most)
+    return [
+        (left, right)
+        for (left, right, shared), one, other in zip(pairs, of_left, of_right, strict=True)
+        if shared > 1 or (one and other)
+    ]
