@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.local.corpus import PAGE_COLUMNS, Corpus, TextPart
+from neardup.local.corpus import PAGE_COLUMNS, Corpus, PageRows, TextPart
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.run import Silent, Stage
@@ -83,10 +83,10 @@ def _corpus(pages: Sequence[Given]) -> Corpus:
         name: [getattr(page, name) for page in pages] for name in ("id", "title", "url", "size")
     }
     batch = page_batch([page.text for page in pages], **columns)
-    table = pa.Table.from_batches([batch.select(PAGE_COLUMNS)])
+    table = pa.Table.from_batches([batch.select(["id", *PAGE_COLUMNS])])
     lengths = pa.array([len(page.text) for page in pages], pa.int64())
     table = table.append_column("length", lengths)
-    return Corpus(batch["id"], table, [TextPart(MemoryParts.of([batch]), 0, np.arange(len(pages)))])
+    return Corpus(PageRows.of(table), [TextPart(MemoryParts.of([batch]), 0, np.arange(len(pages)))])
 
 
 def _judged(folder: Path, corpus: Corpus, pairs: Sequence[Judgement]) -> Judged:
@@ -125,7 +125,7 @@ def _outcome(judged: Judged, pages: int, clusters: Sequence[Sequence[int]]) -> O
 def _summary(run: HandmadeRun) -> dict[str, object]:
     sizes = np.bincount(run.outcome.labels)
     dropped = ~run.outcome.is_kept
-    bytes_ = run.outcome.corpus.pages["size"].to_numpy()
+    bytes_ = run.outcome.corpus.pages.numbers("size")
     relations = Counter(run.outcome.judged.relations.tolist())
     rejected = relations["different"] + relations["undecided"]
     return {

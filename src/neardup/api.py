@@ -123,7 +123,8 @@ def dedup(
     reuse_freed_memory()
 
     with output.writing(out), folder as work:
-        run = Run(work, memory, workers or default_workers(), Stages(progress or Silent()))
+        stages = Stages(progress or Silent(), memory)
+        run = Run(work, memory, workers or default_workers(), stages)
         corpus, prior = Corpus.from_inputs(inputs, limits, run, page_columns), NO_PRIOR
         if against is not None:
             corpus, numbers = corpus.extended(Corpus.from_result(Path(against)))
@@ -219,11 +220,9 @@ def _write_kept(
 ) -> None:
     """Write every kept page of `inputs` to `path`, in the form and order in which they are read."""
     corpus = outcome.corpus
-    rows = pa.array(np.unique(outcome.kept))
-    places = zip(
-        *(corpus.pages[name].take(rows).to_pylist() for name in ("source", "record")), strict=True
-    )
-    ids = dict(zip(places, corpus.ids.take(rows).to_pylist(), strict=True))
+    kept = corpus.pages.take(np.flatnonzero(outcome.is_kept), ["source", "record", "id"])
+    *places, names = (column.to_pylist() for column in kept.columns)
+    ids = dict(zip(zip(*places, strict=True), names, strict=True))
     with run.stages("keep", total=len(ids)) as stage, writer_for(path) as writer:
         for raw in read_records(inputs, limits, keep_original=True):
             id_ = ids.get((raw.source.path, raw.source.record))

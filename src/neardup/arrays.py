@@ -346,7 +346,7 @@ class FeatureRows:
     def release(self, batch: int) -> None:
         """A batch is not needed for now; for rows that hold mapped memory."""
 
-    @cached_property
+    @property
     def row_bytes(self) -> Numbers:
         """The bytes of each row's lists of numbers, which are nearly all of its bytes."""
         total = np.zeros(len(self), np.int64)
@@ -357,16 +357,20 @@ class FeatureRows:
         return total
 
     @cached_property
-    def _sizes(self) -> dict[str, NDArray[np.int32]]:
+    def _sizes(self) -> dict[str, NDArray[np.unsignedinteger]]:
         """The length of each list of numbers, by row number."""
         firsts = offsets_of(np.array([batch.num_rows for batch in self.batches], np.int64))
         rows = firsts[self._places.batches] + self._places.rows
         return {name: self._every_size(name)[rows] for name in self.number_lists}
 
-    def _every_size(self, name: str) -> NDArray[np.int32]:
-        """The length of each list of a column, batch after batch."""
-        sizes = [np.diff(batch[name].offsets.to_numpy()) for batch in self.batches]
-        return np.concatenate(sizes) if sizes else np.empty(0, np.int32)
+    def _every_size(self, name: str) -> NDArray[np.unsignedinteger]:
+        """The length of each list of a column, batch after batch, in as few bits as it takes: most
+        lists are short, and all lengths stay in memory."""
+        sizes = [np.empty(0, np.uint8)]
+        for batch in self.batches:
+            each = np.diff(batch[name].offsets.to_numpy())
+            sizes.append(each.astype(np.min_scalar_type(each.max(initial=0))))
+        return np.concatenate(sizes)
 
     def _room_for(self, name: str, numbers: Numbers) -> _ListColumn:
         return _ListColumn(self.schema.field(name).type, self._sizes[name][numbers])
@@ -375,7 +379,7 @@ class FeatureRows:
 class _ListColumn:
     """A column of lists in the making: their lengths are known, their numbers come by batches."""
 
-    def __init__(self, kind: pa.ListType, sizes: NDArray[np.int32]) -> None:
+    def __init__(self, kind: pa.ListType, sizes: NDArray[np.unsignedinteger]) -> None:
         self._kind = kind
         self._width = kind.value_type.bit_width // 8
         self._starts = offsets_of(sizes)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.local.corpus import CARRIED, Corpus, with_derived
+from neardup.local.corpus import AT_HAND, Corpus, PageRows, with_derived
 from neardup.local.features import Features
 from neardup.local.prior import GroupSizes, read_features, write_pages
 from page_batches import page_batch
@@ -34,8 +34,7 @@ def row(page: int) -> dict[str, object]:
 
 def corpus() -> Corpus:
     pages = with_derived(page_batch(["text"] * COUNT, id=[f"p{n}" for n in range(COUNT)]))
-    table = pa.Table.from_batches([pages.select(CARRIED)])
-    return Corpus(pages["id"], table, [])
+    return Corpus(PageRows([pages.select(AT_HAND.names)]), [])
 
 
 @pytest.mark.parametrize("rows_at_once", [4, 4096])

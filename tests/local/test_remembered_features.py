@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.local import prior
-from neardup.local.corpus import CARRIED, SPILLED, Corpus
+from neardup.local.corpus import AT_HAND, Corpus, PageRows
 from neardup.local.features import Features
 from neardup.local.result import PAGES_FILE
 
@@ -27,8 +27,8 @@ def written(folder: Path, cuts: list[int], sizes: prior.GroupSizes) -> bytes:
     numbers = [np.arange(a, b) for a, b in pairwise(ends)]
     ids = pa.array([f"{number:03}" for number in range(len(SIZES))])
     zeros = pa.array(np.zeros(len(SIZES), np.int64))
-    columns = [zeros.cast(SPILLED.field(name).type) for name in CARRIED]
-    corpus = Corpus(ids, pa.table(columns, names=CARRIED), [])
+    columns = [ids, *(zeros.cast(field.type) for field in list(AT_HAND)[1:])]
+    corpus = Corpus(PageRows.of(pa.table(columns, schema=AT_HAND)), [])
     prior.write_pages(folder, corpus, Features(whole.schema, batches, numbers), sizes)
     return (folder / PAGES_FILE).read_bytes()
 

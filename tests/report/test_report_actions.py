@@ -146,7 +146,7 @@ def test_titles_that_pages_of_a_host_share(tmp_path: Path) -> None:
         Given("e", "One.", "Our news, page 1", "https://a.example/5"),
     ]
     run = handmade_run(tmp_path, pages, [], [[0, 4]])
-    hosts = hosts_of(run.outcome.corpus.pages["url"])
+    hosts = hosts_of(run.outcome.corpus.pages.each("url"))
     [shared] = shared_words(run.outcome, hosts, "title")
     assert (shared.host, shared.count, shared.words) == ("a.example", 2, "Our News, page 1")
     assert shared.pages == ["https://a.example/1", "https://a.example/2"]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.model import SkipReason
-from neardup.rules.identity import settle_identities
+from neardup.rules.identity import Identities, settle_identities
 from neardup.schemas import PAGES
 
 NAMES = ["id", "again", "time", "digest", "source", "record"]
@@ -25,8 +25,13 @@ def table(records: list[Any]) -> pa.Table:
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema)
 
 
+def settled(records: list[Any]) -> Identities:
+    read = table(records)
+    return settle_identities(read["id"].combine_chunks(), lambda rows: read.take(pa.array(rows)))
+
+
 def test_pages_are_numbered_in_the_order_of_their_ids() -> None:
-    found = settle_identities(table([record("b"), record("中"), record("a"), record("Z")]))
+    found = settled([record("b"), record("中"), record("a"), record("Z")])
     assert found.ids.to_pylist() == ["Z", "a", "b", "中"]
     assert found.rows.tolist() == [3, 2, 0, 1]
     assert found.skips == []
@@ -36,7 +41,7 @@ def test_a_second_use_of_an_id_is_skipped_whatever_the_order() -> None:
     records = [record("a", digest=5, place=0), record("b"), record("a", digest=3, place=2)]
     for _ in range(6):
         random.shuffle(records)
-        found = settle_identities(table(records))
+        found = settled(records)
         assert found.ids.to_pylist() == ["a", "b"]
         assert records[found.rows[0]][3] == 3
         (skip,) = found.skips
@@ -47,7 +52,7 @@ def test_a_recrawl_takes_its_dated_id_and_the_earliest_keeps_the_plain_one() -> 
     records = [record("u", again=f"u@{day}", day=day, digest=day) for day in (3, 1, 2)]
     for _ in range(6):
         random.shuffle(records)
-        found = settle_identities(table(records))
+        found = settled(records)
         taken = {
             name: records[row][2].day
             for name, row in zip(found.ids.to_pylist(), found.rows, strict=True)
@@ -59,13 +64,13 @@ def test_a_recrawl_takes_its_dated_id_and_the_earliest_keeps_the_plain_one() -> 
 @pytest.mark.parametrize("copies", [2, 3])
 def test_the_very_same_capture_read_twice_is_no_recrawl(copies: int) -> None:
     records = [record("u", again="u@1", day=1, place=place) for place in range(copies)]
-    found = settle_identities(table(records))
+    found = settled(records)
     assert found.ids.to_pylist() == ["u"]
     assert len(found.skips) == copies - 1
 
 
 def test_a_dated_id_that_another_page_has_is_not_taken() -> None:
     records = [record("u", again="u@1", day=1), record("u", again="u@2", day=2), record("u@2")]
-    found = settle_identities(table(records))
+    found = settled(records)
     assert found.ids.to_pylist() == ["u", "u@2"]
     assert [skip.id for skip in found.skips] == ["u"]

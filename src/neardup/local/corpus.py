@@ -10,8 +10,11 @@ or on the size of batches.
 from __future__ import annotations
 
 import logging
+import mmap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.arrays import Mask, Numbers, decompress, string_buffers
+from neardup.arrays import Mask, Numbers, decompress, offsets_of, one_batch, string_buffers
 from neardup.errors import InputError
 from neardup.kernels.utf8 import character_counts
 from neardup.local.exchange import is_of_spark, pages_of_spark
@@ -31,7 +34,7 @@ from neardup.pages import Limits
 from neardup.pages.inputs import find_files
 from neardup.pages.raw import Block, check_readable
 from neardup.pages.readers import Reading
-from neardup.rules.identity import settle_identities
+from neardup.rules.identity import COLUMNS, Identities, settle_identities
 from neardup.schemas import DESCRIPTION, PAGES, TIME
 from neardup.stores.records import PageRow
 from neardup.stores.session import Content, Session
@@ -39,11 +42,12 @@ from neardup.text.parse import parse
 
 STORED_AT_ONCE = 1_000
 TEXT_AT_ONCE = 2 * 1024**2  # approximate characters; a worker needs about ten times that
+HELD_SHARE = 0.05  # of the memory limit: bytes of ids, addresses and so on that stay in memory
 
 LOGGER = logging.getLogger("neardup.pages")
 LAST_SOURCE = 1 << 30  # the number of the source that is read when all others are
 NO_PAGE = -1  # the page number of a record that did not become a page
-# Columns that stay in memory for each page, besides those derived from its record.
+# Columns that are at hand for each page, besides those derived from its record.
 PAGE_COLUMNS = ["url", "canonical_url", "time", "size", "source", "record"]
 DERIVED = pa.schema(
     [
@@ -53,7 +57,77 @@ DERIVED = pa.schema(
 )
 SPILLED = pa.schema([*PAGES, *DERIVED])
 CARRIED = [*PAGE_COLUMNS, *DERIVED.names]
+AT_HAND = pa.schema([SPILLED.field(name) for name in ("id", *CARRIED)])
 IDENTITY = ["id", "again", "digest", *CARRIED]
+
+
+class PageRows:
+    """What is at hand of every page: its id, and columns of `CARRIED`, by page number.
+
+    Of many pages they are in files, mapped into memory. Mapped memory counts as memory of this
+    process once it is read, so it is released after use.
+    """
+
+    def __init__(self, batches: Sequence[pa.RecordBatch], maps: Sequence[mmap.mmap] = ()) -> None:
+        self._batches = batches
+        self._maps = maps
+        self._starts = offsets_of(np.array([batch.num_rows for batch in batches], np.int64))
+
+    @classmethod
+    def of(cls, pages: pa.Table) -> PageRows:
+        """Rows in memory."""
+        return cls(pages.to_batches() or [one_batch(pages)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are there."""
+        names: list[str] = self._batches[0].schema.names
+        return names
+
+    def each(self, name: str) -> Iterator[pa.Array]:
+        """A column in pieces, which are not for keeping."""
+        for number, batch in enumerate(self._batches):
+            yield batch[name]
+            self._release(number)
+
+    def column(self, name: str) -> pa.Array:
+        """A column of all pages, in memory."""
+        column = pa.concat_arrays([batch[name] for batch in self._batches])
+        for number in range(len(self._maps)):
+            self._release(number)
+        return column
+
+    def numbers(self, name: str) -> Numbers:
+        """A column of numbers of all pages."""
+        column: Numbers = self.column(name).to_numpy()
+        return column
+
+    def take(self, pages: Numbers, names: Sequence[str]) -> pa.RecordBatch:
+        """Columns of some pages, in this order. Of mapped files one is in memory at a time."""
+        if len(self._batches) == 1:
+            return self._taken(0, pages, names)
+        order = np.argsort(pages, kind="stable")
+        cuts = np.searchsorted(pages[order], self._starts)
+        taken = [self._batches[0].select(names)[:0]]
+        for number, (first, last) in enumerate(pairwise(cuts.tolist())):
+            if last > first:
+                rows = pages[order[first:last]] - self._starts[number]
+                taken.append(self._taken(number, rows, names))
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        return pa.concat_batches(taken).take(pa.array(place))
+
+    def _taken(self, number: int, rows: Numbers, names: Sequence[str]) -> pa.RecordBatch:
+        taken = self._batches[number].select(names).take(pa.array(rows))
+        self._release(number)
+        return taken
+
+    def _release(self, number: int) -> None:
+        if self._maps:
+            self._maps[number].madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True)
@@ -73,13 +147,17 @@ class TextPart:
 class Corpus:
     """Pages, in the order of their ids."""
 
-    ids: pa.Array
-    pages: pa.Table  # CARRIED
+    pages: PageRows
     parts: Sequence[TextPart]  # in any order; pages of an earlier result have none
     skips: Sequence[Skip] = ()  # records that did not become pages
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.pages)
+
+    @property
+    def ids(self) -> pa.StringArray:
+        """The ids of all pages, in memory."""
+        return self.pages.column("id")
 
     @classmethod
     def from_inputs(
@@ -100,17 +178,17 @@ class Corpus:
         with run.stages("parse") as stage:
             skips = _parse_side_by_side(inputs, limits, parts, run.workers, stage)
         with run.stages("identify") as stage:
-            schema = pa.schema([SPILLED.field(name) for name in IDENTITY])
-            records = pa.Table.from_batches(parts.each(IDENTITY), schema)
-            check_readable(skips, records.num_rows + len(skips))
-            if records.num_rows == 0:
+            count = sum(part.rows for part in parts.listed)
+            check_readable(skips, count + len(skips))
+            if count == 0:
                 raise InputError(_nothing_read(inputs, skips))
-            identities = settle_identities(records)
-            stage.advance(records.num_rows)
-        pages = records.take(pa.array(identities.rows)).select(CARRIED)
-        numbers = np.full(records.num_rows, NO_PAGE)
+            ids = pa.chunked_array([batch["id"] for batch in parts.each(["id"])]).combine_chunks()
+            identities = settle_identities(ids, partial(_records, parts, COLUMNS))
+            del ids
+            pages = _in_order(identities, parts, run, stage)
+        numbers = np.full(count, NO_PAGE)
         numbers[identities.rows] = np.arange(identities.rows.size)
-        return cls(identities.ids, pages, _text_parts(parts, numbers), [*skips, *identities.skips])
+        return cls(pages, _text_parts(parts, numbers), [*skips, *identities.skips])
 
     @classmethod
     def from_pages(cls, *batches: pa.RecordBatch) -> Corpus:
@@ -119,13 +197,13 @@ class Corpus:
         Of `schemas.PAGES`, columns that are in `PAGE_COLUMNS` or that the method reads are needed.
         """
         ids = pa.chunked_array([batch["id"] for batch in batches]).combine_chunks()
-        carried = pa.Table.from_batches([_carried(batch) for batch in batches])
+        pages = pa.Table.from_batches([_carried(batch) for batch in batches])
         numbers = np.arange(len(ids))
         if not pc.all(pc.less(ids[:-1], ids[1:])).as_py():
             order = pc.array_sort_indices(ids)
             numbers[order.to_numpy()] = np.arange(len(ids))
-            ids, carried = ids.take(order), carried.take(order)
-        return cls(ids, carried, _text_parts(MemoryParts.of(batches), numbers))
+            pages = pages.take(order)
+        return cls(PageRows.of(pages), _text_parts(MemoryParts.of(batches), numbers))
 
     @classmethod
     def from_result(cls, folder: Path) -> Corpus:
@@ -145,17 +223,15 @@ class Corpus:
             )
             for row in Result(folder).skipped()
         ]
-        schema = pa.schema([SPILLED.field(name) for name in CARRIED])
-        return cls(table["id"].combine_chunks(), table.select(CARRIED).cast(schema), [], skips)
+        return cls(PageRows.of(table.select(AT_HAND.names).cast(AT_HAND)), [], skips)
 
     @classmethod
     def from_store(
         cls, session: Session, rows: Sequence[PageRow], run: Run, *, text: bool
     ) -> Corpus:
         """Stored pages in the order of their ids, with their text if the store keeps it."""
-        ids = pa.array([row.id for row in rows], pa.string())
         if not text:
-            return cls(ids, stored_columns(rows), [])
+            return cls(PageRows.of(stored_columns(rows)), [])
         parts = run.parts("pages", SPILLED)
         with run.stages("read", total=len(rows)) as stage:
             stored = (
@@ -163,8 +239,8 @@ class Corpus:
                 for some, batch in stored_batches(session, "texts", rows, PAGES)
             )
             parts.fill(stored, lambda batch: (batch, 0), 1, stage)
-        pages = pa.Table.from_batches([*parts.each(CARRIED)])
-        return cls(ids, pages, _text_parts(parts, np.arange(len(rows))))
+        pages = PageRows.of(pa.Table.from_batches([*parts.each(AT_HAND.names)], AT_HAND))
+        return cls(pages, _text_parts(parts, np.arange(len(rows))))
 
     def extended(self, earlier: Corpus) -> tuple[Corpus, Numbers]:
         """These pages and those of an earlier corpus, renumbered; and the numbers of the latter.
@@ -173,30 +249,31 @@ class Corpus:
         """
         fresh = pc.invert(pc.is_in(self.ids, earlier.ids)).to_numpy(zero_copy_only=False)
         new_rows = np.flatnonzero(fresh)
-        ids = pa.concat_arrays([earlier.ids, self.ids.take(pa.array(new_rows))])
-        pages = pa.concat_tables([earlier.pages, self.pages.take(pa.array(new_rows))])
-        order = pc.array_sort_indices(ids).to_numpy().astype(np.int64)
+        both = [earlier.pages.take(np.arange(len(earlier)), AT_HAND.names)]
+        both.append(self.pages.take(new_rows, AT_HAND.names))
+        pages = pa.concat_batches(both)
+        order = pc.array_sort_indices(pages["id"]).to_numpy().astype(np.int64)
         number = np.empty(order.size, np.int64)
         number[order] = np.arange(order.size)
         renumbered = np.full(len(self) + 1, NO_PAGE)  # the last entry stands for NO_PAGE
         renumbered[new_rows] = number[len(earlier) :]
-        both = Corpus(
-            ids.take(pa.array(order)),
-            pages.take(pa.array(order)),
+        extended = Corpus(
+            PageRows([pages.take(pa.array(order))]),
             [replace(each, numbers=renumbered[each.numbers]) for each in self.parts],
             [*self.skips, *self._seen_before(~fresh)],
         )
-        return both, number[: len(earlier)]
+        return extended, number[: len(earlier)]
 
     def _seen_before(self, seen: Mask) -> Iterator[Skip]:
-        for row in np.flatnonzero(seen).tolist():
-            place = Source(self.pages["source"][row].as_py(), self.pages["record"][row].as_py())
-            detail = "the earlier result has this id"
-            yield Skip(place, SkipReason.DUPLICATE_ID, detail, self.ids[row].as_py())
+        detail = "the earlier result has this id"
+        records = self.pages.take(np.flatnonzero(seen), ["id", "source", "record"])
+        for record in records.to_pylist():
+            place = Source(record["source"], record["record"])
+            yield Skip(place, SkipReason.DUPLICATE_ID, detail, record["id"])
 
     def groups(self) -> Iterator[list[TextPart]]:
         """The parts in groups, since a part holds much less text than it had markup."""
-        lengths = self.pages["length"].to_numpy() if self.parts else np.empty(0, np.int64)
+        lengths = self.pages.numbers("length") if self.parts else np.empty(0, np.int64)
         group: list[TextPart] = []
         room = TEXT_AT_ONCE
         for part in self.parts:
@@ -272,6 +349,7 @@ def stored_columns(rows: Sequence[PageRow]) -> pa.Table:
     observed = [None if row.observed is None else bool(row.observed) for row in rows]
     return pa.table(
         {
+            "id": pa.array([row.id for row in rows], pa.string()),
             "length": pa.array([row.length for row in rows], pa.int64()),
             "time": times.cast(TIME),
             "observed": pa.array(observed, pa.bool_()),
@@ -302,9 +380,50 @@ def _carried(pages: pa.RecordBatch) -> pa.RecordBatch:
     }
     columns = [
         derived[name]() if name in derived and name not in pages.schema.names else pages[name]
-        for name in CARRIED
+        for name in AT_HAND.names
     ]
-    return pa.record_batch(columns, schema=pa.schema([SPILLED.field(name) for name in CARRIED]))
+    return pa.record_batch(columns, schema=AT_HAND)
+
+
+def _records(parts: Parts, names: Sequence[str], rows: Numbers) -> pa.Table:
+    """Columns of some records, by their ascending rows among all parts."""
+    starts = offsets_of(np.array([part.rows for part in parts.listed], np.int64))
+    cuts = np.searchsorted(rows, starts).tolist()
+    taken = []
+    for part, start, (first, last) in zip(parts.listed, starts, pairwise(cuts), strict=False):
+        if last > first:
+            batch = parts.read(part.number, names)
+            is_whole = last - first == part.rows
+            taken.append(batch if is_whole else batch.take(pa.array(rows[first:last] - start)))
+    return pa.Table.from_batches(taken, pa.schema([parts.schema.field(name) for name in names]))
+
+
+def _in_order(identities: Identities, parts: Parts, run: Run, stage: Stage) -> PageRows:
+    """The rows of all pages; those of a range at a time, in files, if all take much of the memory.
+
+    Every range goes through the columns of all parts, which takes a second or two for ten million
+    pages.
+    """
+    rows = identities.rows
+    some = parts.read(parts.listed[0].number, AT_HAND.names)
+    size = some.nbytes * rows.size // some.num_rows
+    ranges = -(-size // int(run.memory * HELD_SHARE))
+    place = run if ranges > 1 else replace(run, work=None)
+    pages = place.parts("identified", AT_HAND, compressed=False, cuts=ranges)
+
+    def make(cut: tuple[int, int]) -> tuple[pa.RecordBatch, int]:
+        first, last = cut
+        order = np.argsort(rows[first:last])
+        records = _records(parts, CARRIED, rows[first:last][order])
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(order.size)
+        carried = one_batch(records.take(pa.array(numbers)))
+        ids = identities.ids[first:last]
+        return pa.record_batch([ids, *carried.columns], schema=AT_HAND), 0
+
+    cuts = [rows.size * number // ranges for number in range(ranges + 1)]
+    pages.fill(pairwise(cuts), make, run.workers, stage)
+    return PageRows(*pages.mapped())
 
 
 def _parse_side_by_side(

@@ -142,11 +142,33 @@ class CountedSurveys:
     """The surveys of a run and the counts behind them, which results and stores keep."""
 
     def __init__(
-        self, results: SurveyResults, counts: dict[str, Parts], notes: Parts | None = None
+        self,
+        results: SurveyResults,
+        counts: dict[str, Parts],
+        notes: Parts | None = None,
     ) -> None:
-        self.results = results
-        self.counts = counts  # by "sites" and "corpus"
+        self._results: SurveyResults | None = results
+        self._pages = max((each.pages for each in results if each is not None), default=0)
+        self.counts = counts  # by the names of the results, "sites" and "corpus"
         self.notes = notes  # that were taken on the way (`SiteCounts.notes`), by number of group
+
+    @property
+    def results(self) -> SurveyResults:
+        """The surveys; made again from the counts if they were released."""
+        if self._results is None:
+            surveys = {
+                name: Survey.from_counts(self._pages, counts.each())
+                for name, counts in self.counts.items()
+            }
+            self._results = SurveyResults(**surveys)
+        return self._results
+
+    def release(self, memory: int) -> None:
+        """Free the surveys if they take much of the memory: once there are features, only the
+        report needs them."""
+        size = sum(each.keys.nbytes for each in self.results if each is not None)
+        if size > memory * NEARBY_SHARE:
+            self._results = None
 
 
 def survey(
@@ -160,7 +182,7 @@ def survey(
     """
     counts: dict[str, Parts] = {}
     place = run
-    if pc.sum(corpus.pages["length"]).as_py() <= run.memory * COUNTED_SHARE:
+    if corpus.pages.numbers("length").sum() <= run.memory * COUNTED_SHARE:
         place = replace(run, work=None)
     notes = place.parts("notes", NOTES, compressed=False)
 
@@ -260,6 +282,7 @@ def describe(corpus: Corpus, method: Method, surveys: CountedSurveys, run: Run) 
         parts.fill(enumerate(corpus.groups()), features_of, run.workers, stage)
     if surveys.notes is not None:
         surveys.notes.drop()
+    surveys.release(run.memory)
     return Features.mapped(parts, [group_numbers(group) for group in corpus.groups()])
 
 

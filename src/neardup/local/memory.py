@@ -266,7 +266,7 @@ def find_in_memory(
     _check_distinct(corpus.ids)
     judged = judge(corpus, method, run, evidence=False)
     outcome = settle(judged, run, keep=keep, contained=contained)
-    return Duplicates(rows.count, corpus.pages["record"].to_numpy(), outcome)
+    return Duplicates(rows.count, corpus.pages.numbers("record"), outcome)
 
 
 def _check_distinct(ids: pa.Array) -> None:

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from neardup.arrays import Mask, Numbers
 from neardup.local import result
+from neardup.local.corpus import PageRows
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.prior import survey_files, write_pages, write_survey
 from neardup.local.run import ordered_map
@@ -66,10 +67,10 @@ def write_result(
 
 def tables_of(outcome: Outcome) -> Iterator[tuple[str, pa.Schema, Iterator[pa.RecordBatch]]]:
     """The tables of a result: name, schema, and rows in batches."""
-    ids, judged = outcome.corpus.ids, outcome.judged
+    pages, judged = outcome.corpus.pages, outcome.judged
     yield "clusters", result.CLUSTERS, cluster_rows(outcome)
-    yield "pairs", result.PAIRS, pair_rows(ids, judged, rejected=False)
-    yield "rejected", result.PAIRS, pair_rows(ids, judged, rejected=True)
+    yield "pairs", result.PAIRS, pair_rows(pages, judged, rejected=False)
+    yield "rejected", result.PAIRS, pair_rows(pages, judged, rejected=True)
     yield "skipped", result.SKIPPED, skip_rows(outcome.corpus.skips)
 
 
@@ -86,12 +87,14 @@ def cluster_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
             pa.scalar(None, pa.string()),
             str(Relation.UNDECIDED),
         )
+        pages = corpus.pages.take(np.arange(*here.indices(len(corpus))), ["id", "url"])
+        kept_ids = corpus.pages.take(outcome.kept[here], ["id"])["id"]
         columns = {
-            "id": corpus.ids[here],
-            "url": corpus.pages["url"][here].combine_chunks(),
-            "cluster": corpus.ids.take(pa.array(outcome.labels[here])),
+            "id": pages["id"],
+            "url": pages["url"],
+            "cluster": corpus.pages.take(outcome.labels[here], ["id"])["id"],
             "kept": pa.array(is_kept),
-            "duplicate_of": corpus.ids.take(pa.array(outcome.kept[here], mask=is_kept)),
+            "duplicate_of": pc.if_else(pa.array(is_kept), None, kept_ids),
             "similarity": _one_chunk(to_kept["similarity"].take(verdict)),
             "relation": pc.coalesce(_one_chunk(to_kept["relation"].take(verdict)), alone),
         }
@@ -103,13 +106,12 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return combined if isinstance(combined, pa.Array) else combined.chunk(0)
 
 
-def pair_rows(ids: pa.Array, judged: Judged, *, rejected: bool) -> Iterator[pa.RecordBatch]:
+def pair_rows(pages: PageRows, judged: Judged, *, rejected: bool) -> Iterator[pa.RecordBatch]:
     """The judged pairs that have something in common, or those that were rejected."""
     for left, right, verdicts in judged.each():
         failed = pc.is_in(verdicts["relation"], pa.array(REJECTED))
         columns = {
-            "a": ids.take(pa.array(left)),
-            "b": ids.take(pa.array(right)),
+            **{name: pages.take(side, ["id"])["id"] for name, side in (("a", left), ("b", right))},
             **{name: verdicts[name] for name in VERDICTS.names},
         }
         batch = pa.record_batch(columns, schema=result.PAIRS)
@@ -154,7 +156,7 @@ def summarise(
     counts = count_pages(
         outcome.labels,
         outcome.is_kept,
-        corpus.pages["size"].to_numpy(),
+        corpus.pages.numbers("size"),
         int((~judged.decidable & outcome.is_alone).sum()),
         len(corpus.skips),
     )
@@ -171,7 +173,8 @@ def summarise(
 
 def _count_shells(outcome: Outcome) -> dict[str, Any]:
     """How many pages are shells, and the hosts with most of them."""
-    urls = outcome.corpus.pages["url"].filter(pa.array(outcome.shells)).to_pylist()
+    shells = np.flatnonzero(outcome.shells)
+    urls = outcome.corpus.pages.take(shells, ["url"])["url"].to_pylist()
     by_host = sorted(Counter(map(host, urls)).items(), key=lambda each: (-each[1], each[0]))
     return {"pages": len(urls), "hosts": dict(by_host[:SHELL_HOSTS])}
 

@@ -51,11 +51,12 @@ from neardup.rules.clusters import (
     UNCONSTRAINED,
     Constraints,
     cluster_pairs,
+    in_ranges,
     join_earlier,
     join_repository,
     named_by_smallest,
 )
-from neardup.rules.keeping import JudgedPairs, choose_kept
+from neardup.rules.keeping import POLICY_COLUMNS, JudgedPairs, choose_kept
 from neardup.schemas import ASSIGNED, RELATED, VERDICTS
 
 # The verdicts that depend on similarity alone. The others hold at any threshold: equal text, text
@@ -320,7 +321,7 @@ def _assign(
 
 def in_order(corpus: Corpus) -> Numbers:
     """The pages in the order of (time, id); those without a time come last."""
-    numbered = pa.table({"time": corpus.pages["time"], "number": np.arange(len(corpus))})
+    numbered = pa.table({"time": corpus.pages.column("time"), "number": np.arange(len(corpus))})
     keys = [("time", "ascending"), ("number", "ascending")]
     return pc.sort_indices(numbered, keys).to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
@@ -400,10 +401,22 @@ def settle(
             constraints=constraints,
         )
         labels = np.where(known == NEW, labels, known)
-        pairs = JudgedPairs(judged.left, judged.right, judged.similarities)
-        kept = choose_kept(keep, judged.corpus.pages, labels, pairs)
+        kept = _choose_kept(keep, judged, labels)
         stage.advance(len(judged.corpus))
         return _outcome(judged, labels, kept, run)
+
+
+def _choose_kept(keep: str, judged: Judged, labels: Numbers) -> Numbers:
+    """For each page the page that its cluster keeps, decided for some clusters at a time."""
+    kept, every = np.arange(labels.size), judged.corpus.pages
+    columns = [name for name in POLICY_COLUMNS if name in every.names]
+    for pages, here in in_ranges(labels, judged.left, judged.right):
+        left, right = (np.searchsorted(pages, side[here]) for side in (judged.left, judged.right))
+        pairs = JudgedPairs(left, right, judged.similarities[here])
+        rows = pa.Table.from_batches([every.take(pages, columns)])
+        own = np.searchsorted(pages, labels[pages])
+        kept[pages] = pages[choose_kept(keep, rows, own, pairs)]
+    return kept
 
 
 def _stored(

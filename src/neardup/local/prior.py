@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from neardup.arrays import Mask, Numbers, offsets_of, pack_lists, unpack_lists
 from neardup.errors import InputError, UsageError
-from neardup.local.corpus import CARRIED, SPILLED, Corpus
+from neardup.local.corpus import AT_HAND, Corpus
 from neardup.local.exchange import (
     counts_of_spark,
     feature_numbers_of_spark,
@@ -265,13 +265,10 @@ def write_pages(
     with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
         for groups in ordered_map(partial(_row_groups, features), starts, min(workers, TAKING)):
             for start, taken in groups:
-                here = slice(start, start + taken.num_rows)
-                columns = {
-                    "id": corpus.ids[here],
-                    **{name: corpus.pages[name][here].combine_chunks() for name in CARRIED},
-                    "features": pack_lists(taken, features.number_lists).to_struct_array(),
-                }
-                writer.write_batch(pa.record_batch(columns, schema=schema))
+                here = np.arange(start, start + taken.num_rows)
+                pages = corpus.pages.take(here, AT_HAND.names)
+                packed = pack_lists(taken, features.number_lists).to_struct_array()
+                writer.write_batch(pa.record_batch([*pages.columns, packed], schema=schema))
 
 
 def _compression(schema: pa.Schema, features: Features) -> dict[str, str]:
@@ -318,7 +315,7 @@ def _page_schema(features: Features) -> pa.Schema:
     ]
     return pa.schema(
         [
-            *(SPILLED.field(name) for name in ("id", *CARRIED)),
+            *AT_HAND,
             pa.field("features", pa.struct(fields), nullable=False),
         ]
     )
@@ -348,9 +345,9 @@ def _row_groups(features: Features, starts: Numbers) -> list[tuple[int, pa.Recor
 
 def _group_starts(total: Numbers, sizes: GroupSizes) -> Numbers:
     """Where row groups start: after so many rows or, where pages are large, so many bytes."""
-    rows = np.arange(total.size - 1)
-    blocks = rows // sizes.rows
-    bytes_before = total[:-1] - total[blocks * sizes.rows]
-    group = np.stack([blocks, bytes_before // sizes.group_bytes])
-    changes = np.flatnonzero((group[:, 1:] != group[:, :-1]).any(axis=0)) + 1
-    return np.concatenate([[0], changes, [rows.size]])
+    count = total.size - 1
+    starts = [np.zeros(1, np.int64)]
+    for first in range(0, count, sizes.rows):
+        group = (total[first : min(first + sizes.rows, count)] - total[first]) // sizes.group_bytes
+        starts.append(first + np.flatnonzero(np.diff(group, prepend=-1 if first else 0)))
+    return np.concatenate([*starts, [count]])

@@ -4,7 +4,8 @@
 * `Stages` records what each stage did, how long it took and over how many bytes.
 * `ordered_map` works on all cores, in order, with a bounded number of items in progress;
   `work_side_by_side` does so over several sources at once, in any order.
-* `reuse_freed_memory` keeps memory from one batch of pages to the next.
+* `reuse_freed_memory` keeps memory from one batch of pages to the next, and a stage of a large run
+  returns it to the system at its end.
 * `key_ranges` cuts work so that it stays within the memory limit.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import mmap
 import os
 import time
 from collections import deque
@@ -19,8 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
+
+import pyarrow as pa
 
 LOGGER = logging.getLogger("neardup.run")
 
@@ -67,9 +72,12 @@ class Stage:
 class Stages:
     """All stages of a run, in order. Use as `with stages("parse") as stage:`."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, memory: int | None = None) -> None:
+        """With a limit of `memory`, freed memory is returned to the system between stages as soon
+        as the process holds a good part of it."""
         self.done: list[Stage] = []
         self._progress = progress
+        self._memory = memory
 
     @contextmanager
     def __call__(self, name: str, total: int | None = None) -> Iterator[Stage]:
@@ -78,6 +86,8 @@ class Stages:
         started = time.perf_counter()
         LOGGER.debug("%s: started", name)
         yield stage
+        if self._memory is not None and held_memory() > self._memory * HELD_SHARE:
+            return_freed_memory()
         stage.seconds = time.perf_counter() - started
         self.done.append(stage)
         LOGGER.info("%s: %d in %.1f s", name, stage.count, stage.seconds)
@@ -236,6 +246,25 @@ def reuse_freed_memory() -> None:
     if set_limit is not None:
         set_limit(M_MMAP_THRESHOLD, LARGEST_REUSED)
         set_limit(M_TRIM_THRESHOLD, 2 * LARGEST_REUSED)
+
+
+HELD_SHARE = 0.4  # of the memory limit, from which it is worth returning what was freed
+
+
+def held_memory() -> int:
+    """The bytes of memory that this process holds, freed arrays included; 0 where the system does
+    not say."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else 0
+
+
+def return_freed_memory() -> None:
+    """Return the memory of freed arrays to the system. Otherwise hundreds of megabytes, between
+    arrays that are still in use, stay with the process."""
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 DEFAULT_MEMORY = 4 * 1000**3

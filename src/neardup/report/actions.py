@@ -101,16 +101,12 @@ def action_rows(outcome: Outcome) -> Iterator[pa.RecordBatch]:
     for start in range(0, duplicates.size, ROWS_AT_ONCE):
         some = duplicates[start : start + ROWS_AT_ONCE]
         kept = outcome.kept[some]
-        columns = [
-            pages[name].take(pa.array(rows)).combine_chunks()
-            for name in ("url", "canonical_url")
-            for rows in (some, kept)
-        ]
-        states = canonical_states(columns[0], columns[2], columns[1], columns[3])
-        urls, kept_urls, declared, _ = (each.to_pylist() for each in columns)
-        names, kept_names = (
-            outcome.corpus.ids.take(pa.array(each)).to_pylist() for each in (some, kept)
+        ours, theirs = (
+            pages.take(rows, ["url", "canonical_url", "id"]).columns for rows in (some, kept)
         )
+        states = canonical_states(*ours[:2], *theirs[:2])
+        urls, declared, names = (each.to_pylist() for each in ours)
+        kept_urls, _, kept_names = (each.to_pylist() for each in theirs)
         names = [*map(_address, urls, kept_urls, names)]
         kept_names = [*map(_address, kept_urls, urls, kept_names)]
         to_kept = outcome.to_kept.slice(start, some.size)
@@ -220,7 +216,7 @@ def shared_words(
             host=hosts.names[int(hosts.of_page[some[0]])],
             words=first_words,
             count=int(some.size),
-            pages=outcome.corpus.pages["url"].take(pa.array(some[:PAGES_OF_A_GROUP])).to_pylist(),
+            pages=outcome.corpus.pages.take(some[:PAGES_OF_A_GROUP], ["url"])["url"].to_pylist(),
         )
         for some, first_words in zip(groups, words, strict=True)
     ]

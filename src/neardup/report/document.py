@@ -74,10 +74,10 @@ def report_document(
     counts, in_sample = summary["counts"], summary["counts"]
     is_sample = len(corpus) < counts["pages"]
     if is_sample:
-        sizes = corpus.pages["size"].to_numpy()
+        sizes = corpus.pages.numbers("size")
         in_sample = count_pages(outcome.labels, outcome.is_kept, sizes, 0, 0)
         in_sample |= {"pairs": judged.left.size, "rejected": 0}
-    hosts = hosts_of(corpus.pages["url"])
+    hosts = hosts_of(corpus.pages.each("url"))
     decided = decisions(judged, outcome)
     similarities = similarity_counts(judged, decided)
     listing = list_clusters(corpus, outcome, hosts, room)

@@ -6,7 +6,7 @@ sample of those most worth a look.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -39,15 +39,20 @@ class Hosts:
         return bool(host == self.of_page[other] and self.names[host])
 
 
-def hosts_of(urls: pa.ChunkedArray) -> Hosts:
+def hosts_of(urls: Iterable[pa.StringArray]) -> Hosts:
     """The host of each URL. Many URLs share few authorities: each is parsed once."""
-    authorities = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
-    coded = pa.array(pc.fill_null(authorities.combine_chunks(), "")).dictionary_encode()
-    by_authority = [host(f"//{authority}") for authority in coded.dictionary.to_pylist()]
+    coded = pa.chunked_array([*map(_authorities, urls)]).unify_dictionaries()
+    dictionary = coded.chunk(0).dictionary.to_pylist() if coded.num_chunks else []
+    by_authority = [host(f"//{authority}") for authority in dictionary]
     names = sorted(set(by_authority))
     number = {name: place for place, name in enumerate(names)}
     codes = np.array([number[name] for name in by_authority], np.int64)
-    return Hosts(names, codes[coded.indices.to_numpy()] if len(coded) else codes)
+    return Hosts(names, np.concatenate([codes[each.indices.to_numpy()] for each in coded.chunks]))
+
+
+def _authorities(urls: pa.StringArray) -> pa.DictionaryArray:
+    authorities = pc.struct_field(pc.extract_regex(urls, _AUTHORITY), "authority")
+    return pc.fill_null(authorities, "").dictionary_encode()
 
 
 class Decision(IntEnum):
@@ -238,7 +243,7 @@ def spread_over_hosts(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> Spread:
 
 
 def _hosts_with_duplicates(corpus: Corpus, duplicate: Mask, hosts: Hosts) -> list[HostFindings]:
-    bytes_ = corpus.pages["size"].to_numpy()
+    bytes_ = corpus.pages.numbers("size")
     weights = [np.ones(bytes_.size), duplicate, bytes_, bytes_ * duplicate]
     count = len(hosts.names)
     columns = [np.bincount(hosts.of_page, each, count).astype(np.int64) for each in weights]

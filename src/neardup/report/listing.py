@@ -90,7 +90,7 @@ def _page_columns(
 ) -> dict[str, pa.StringArray]:
     """What is listed of some pages; `kept` is the place of each one's kept page among them."""
     titles = short_lines(corpus.read_column("title", pages, 4 * LONGEST_TITLE), LONGEST_TITLE)
-    ids = short_lines(corpus.ids.take(pa.array(pages)), LONGEST_NAME)
+    ids = short_lines(_column(corpus, "id", pages), LONGEST_NAME)
     urls = short_lines(_column(corpus, "url", pages), LONGEST_NAME)
     is_kept = pa.array(outcome.is_kept[pages])
     member = np.cumsum(~outcome.is_kept) - 1  # its row in `to_kept`
@@ -134,7 +134,7 @@ def _canonical_states(corpus: Corpus, outcome: Outcome, pages: Numbers) -> pa.Ar
 
 
 def _column(corpus: Corpus, name: str, pages: Numbers) -> pa.Array:
-    return corpus.pages[name].take(pa.array(pages)).combine_chunks()
+    return corpus.pages.take(pages, [name])[name]
 
 
 def rounded(similarity: float | None) -> float | None:
@@ -144,7 +144,7 @@ def rounded(similarity: float | None) -> float | None:
 def _totals(corpus: Corpus, outcome: Outcome, hosts: Hosts) -> dict[str, Numbers]:
     """By cluster: pages, bytes that the duplicates take, hosts."""
     labels, count = outcome.labels, outcome.labels.size
-    bytes_ = np.where(outcome.is_kept, 0, corpus.pages["size"].to_numpy())
+    bytes_ = np.where(outcome.is_kept, 0, corpus.pages.numbers("size"))
     named = np.array([bool(name) for name in hosts.names])[hosts.of_page]
     on_host = distinct((labels * len(hosts.names) + hosts.of_page)[named]) // len(hosts.names)
     return {
@@ -217,19 +217,18 @@ def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:
 
 
 def _page_notes(corpus: Corpus, pages: Numbers, places: Numbers) -> dict[int, dict[str, Any]]:
-    ids = corpus.ids.take(pa.array(pages)).to_pylist()
     titles = corpus.read_column("title", pages, 4 * LONGEST_TITLE).to_pylist()
-    columns = corpus.pages.select(["url", "size", "length"]).take(pa.array(pages)).to_pylist()
+    columns = corpus.pages.take(pages, ["id", "url", "size", "length"]).to_pylist()
     return {
         page: {
-            "id": shortened(id_, LONGEST_NAME),
+            "id": shortened(columns["id"], LONGEST_NAME),
             "url": shortened(columns["url"], LONGEST_NAME),
             "title": shortened(title, LONGEST_TITLE),
             "bytes": columns["size"],
             "characters": columns["length"],
             "cluster": int(places[page]),
         }
-        for page, id_, title, columns in zip(pages.tolist(), ids, titles, columns, strict=True)
+        for page, title, columns in zip(pages.tolist(), titles, columns, strict=True)
     }
 
 

@@ -97,12 +97,18 @@ def chance_order(left: Numbers, right: Numbers) -> Hashes:
 
 
 def _dense(rows: Numbers) -> tuple[Numbers | None, Numbers]:
-    """`(None, rows)`; or, if the numbers are much larger than their count, the distinct numbers and
+    """`(None, rows)`; or, if there are larger numbers than there are rows, the distinct numbers and
     the ranks of the rows among them, for arrays with a place for each number."""
-    if rows.max(initial=0) <= 8 * rows.size:
+    highest = int(rows.max(initial=0))
+    if highest <= rows.size:
         return None, rows
-    numbers, ranks = np.unique(rows, return_inverse=True)
-    return numbers, ranks
+    spread = np.uint64(64 - highest.bit_length())  # over all of 64 bits, as keys are
+    keys, places = in_order_of_keys(rows.view(np.uint64) << spread, np.arange(rows.size))
+    is_first = np.ones(rows.size, bool)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    ranks = np.empty_like(rows)
+    ranks[places] = np.cumsum(is_first) - 1
+    return (keys[is_first] >> spread).view(np.int64), ranks
 
 
 def pairs_with_first(rows: Numbers, keys: Hashes) -> tuple[Numbers, Numbers]:

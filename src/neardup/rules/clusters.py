@@ -18,14 +18,14 @@ renaming or merging them (`join_earlier`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.arrays import Mask
+from neardup.arrays import Mask, offsets_of
 from neardup.kernels.grouping import connected_components
 
 Rows = NDArray[np.int64]
@@ -33,6 +33,7 @@ Similarities = NDArray[np.float64]
 Closeness = Callable[[Rows, Rows], Similarities]
 Name = TypeVar("Name", bound=Hashable)
 
+PAGES_AT_ONCE = 1 << 19  # that are clustered at a time, about: each takes some 200 bytes
 APART = -1.0  # the similarity of two pages that do not belong together
 
 
@@ -158,8 +159,56 @@ def centred_clusters(
     long chain falls apart in few rounds. `numbers` are the pages' own numbers, ascending, where the
     rows given here are some pages of many.
     """
+    cluster = np.arange(same_host_group.size)
+    components = connected_components(cluster.size, left, right)
+    for pages, here in in_ranges(components, left, right):  # no cluster reaches beyond one
+        cluster[pages] = pages[
+            _clusters_of_components(
+                same_host_group[pages],
+                np.searchsorted(pages, left[here]),
+                np.searchsorted(pages, right[here]),
+                similarity[here],
+                _among(pages, closeness),
+                mixed_numbers(pages if numbers is None else numbers[pages]),
+            )
+        ]
+    return cluster
+
+
+def _among(pages: Rows, closeness: Closeness) -> Closeness:
+    """The same for pages known by their places among some."""
+    return lambda one, other: closeness(pages[one], pages[other])
+
+
+def in_ranges(
+    groups: Rows, left: Rows, right: Rows, most: int = PAGES_AT_ONCE
+) -> Iterator[tuple[Rows, Mask]]:
+    """The pages of groups of several, ascending, and which pairs are inside of these groups: of
+    groups of about `most` pages at a time, so that what is decided within groups takes no more
+    memory. `groups` names the group of each page by its smallest page."""
+    sizes = np.bincount(groups, minlength=groups.size)
+    before = offsets_of(np.where(sizes > 1, sizes, 0))
+    inside = groups[left] == groups[right]
+    first = 0
+    while before[first] < before[-1]:
+        end = max(int(np.searchsorted(before, before[first] + most, "right")) - 1, first + 1)
+        pages = np.flatnonzero((groups >= first) & (groups < end))
+        pages = pages[sizes[groups[pages]] > 1]
+        if pages.size:
+            yield pages, inside & (groups[left] >= first) & (groups[left] < end)
+        first = end
+
+
+def _clusters_of_components(
+    same_host_group: NDArray[np.uint64],
+    left: Rows,
+    right: Rows,
+    similarity: Similarities,
+    closeness: Closeness,
+    mixed: NDArray[np.uint64],
+) -> Rows:
+    """`centred_clusters` of some components with all their pages."""
     count = same_host_group.size
-    mixed = mixed_numbers(np.arange(count) if numbers is None else numbers)
     cluster = np.arange(count)
     while left.size:
         component = connected_components(count, left, right)

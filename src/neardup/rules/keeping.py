@@ -24,6 +24,7 @@ from neardup.text.metadata import canonical_urls
 DEFAULT_POLICY = "original"
 SIMILARITY_UNITS = 1_000_000  # similarities are summed as integers, which is exact in any order
 AS_IF_CONTAINED = 0.98  # of the similarity that a contained text would have: words are not letters
+POLICY_COLUMNS = ["length", "time", "observed", "url", "canonical_url"]  # that policies look at
 BY_RULE = "rule"  # instead of a policy: the method's own rule decides
 Order = Floats | Numbers
 
@@ -45,8 +46,8 @@ def choose_kept(
 ) -> Numbers:
     """For each page the page that its cluster keeps.
 
-    `labels` names each page's cluster by its smallest member; `pages` has the columns length,
-    time, observed, url and canonical_url, in the order of ids.
+    `labels` names each page's cluster by its smallest member; `pages` has `POLICY_COLUMNS`, in the
+    order of ids.
     """
     orders = policy_order(policy)(pages, labels, pairs)
     crowded = np.flatnonzero(np.bincount(labels, minlength=labels.size)[labels] > 1)

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from neardup.arrays import Hashes, Numbers, distinct, one_batch
-from neardup.local.corpus import CARRIED, SPILLED, Corpus, TextPart
+from neardup.local.corpus import AT_HAND, CARRIED, Corpus, PageRows, TextPart
 from neardup.local.exchange import unpacked_counts, unpacked_rows
 from neardup.local.features import PAIRS_AT_ONCE, CountedSurveys, Features
 from neardup.local.pipeline import Judged, Outcome
@@ -57,10 +57,9 @@ def sampled_outcome(
     left, right = (np.searchsorted(numbers, pairs[name].to_numpy()) for name in ("left", "right"))
     verdicts = pairs.select(VERDICTS.names).cast(VERDICTS).combine_chunks()
     batches = verdicts.to_batches(PAIRS_AT_ONCE) or [pa.RecordBatch.from_pylist([], VERDICTS)]
-    schema = pa.schema([SPILLED.field(name) for name in CARRIED])
-    columns = pages["id"].combine_chunks(), pages.select(CARRIED).cast(schema)
+    rows = PageRows.of(pages.select(AT_HAND.names).cast(AT_HAND))
     judged = Judged(
-        Corpus(*columns, []),
+        Corpus(rows, []),
         method,
         cast(Features, None),  # a report does without
         CountedSurveys(SurveyResults(), {}),
@@ -73,7 +72,7 @@ def sampled_outcome(
     outcome = Outcome(judged, labels, kept, to_kept)
     parts, texts = _texts(pages, _shown_pages(outcome), records, work)
     surveys = CountedSurveys(_surveyed(method, texts, count, work), {})
-    judged = replace(judged, corpus=Corpus(*columns, parts), surveys=surveys)
+    judged = replace(judged, corpus=Corpus(rows, parts), surveys=surveys)
     return Outcome(judged, labels, kept, to_kept)
 
 
@@ -103,7 +102,7 @@ def _shown_pages(outcome: Outcome) -> Numbers:
     judged = outcome.judged
     pairs = sampled_pairs(judged, outcome, decisions(judged, outcome), ROOM)
     pages = np.unique([judged.left[pairs], judged.right[pairs]]).astype(np.int64)
-    lengths = outcome.corpus.pages["length"].to_numpy()[pages]
+    lengths = outcome.corpus.pages.numbers("length")[pages]
     by_length = np.argsort(lengths, kind="stable")
     return np.sort(pages[by_length[np.cumsum(lengths[by_length]) <= SHOWN_CHARACTERS]])
 

@@ -65,7 +65,9 @@ class Survey:
             several, more = key_order.more_than_once(*columns)
             keys.append(several)
             numbers.append(more + 1)
-        return cls(pages, np.concatenate(keys), np.concatenate(numbers))
+        every = np.concatenate(keys)
+        keys.clear()  # there may be as many as pages have lines: none is held twice for long
+        return cls(pages, every, np.concatenate(numbers))
 
     @property
     def table(self) -> site.CountTable:
