@@ -120,7 +120,7 @@ def dedup(
     page_columns = [*chosen.columns, *(["description"] if report else [])]
     description = describe_run(inputs, limits, chosen, against, page_columns)
     folder = work_folder(out, description, resume=resume, resumable=rereadable)
-    reuse_freed_memory()
+    reuse_freed_memory(memory)
 
     with output.writing(out), folder as work:
         stages = Stages(progress or Silent(), memory)

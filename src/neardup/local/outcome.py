@@ -27,7 +27,7 @@ from neardup.arrays import Mask, Numbers
 from neardup.local import result
 from neardup.local.corpus import PageRows
 from neardup.local.pipeline import Judged, Outcome
-from neardup.local.prior import survey_files, write_pages, write_survey
+from neardup.local.prior import GROUP_SIZES, survey_files, write_pages, write_survey
 from neardup.local.run import ordered_map
 from neardup.local.work import Run
 from neardup.methods.base import Method
@@ -53,7 +53,8 @@ def write_result(
     result.make_empty(folder)
     with run.stages("write") as stage:
         features = judged.features.at_hand(run.memory)
-        jobs = [partial(write_pages, folder, corpus, features, workers=run.workers)]  # the longest
+        sizes = GROUP_SIZES.within(run.memory)
+        jobs = [partial(write_pages, folder, corpus, features, sizes, run.workers)]  # the longest
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:
                 jobs.append(

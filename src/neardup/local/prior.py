@@ -246,8 +246,13 @@ class GroupSizes(NamedTuple):
     group_bytes: int = 32_000_000  # of a row group
     taken_bytes: int = 32_000_000  # brought into the order of pages at once
 
+    def within(self, memory: int) -> GroupSizes:
+        """The same with less taken at once if memory is short; several times as much is waiting to
+        be written."""
+        return self._replace(taken_bytes=min(self.taken_bytes, memory // TAKEN_SHARE))
 
-GROUP_SIZES = GroupSizes()
+
+GROUP_SIZES, TAKEN_SHARE = GroupSizes(), 64
 TAKING = 2  # threads, at most, that bring features into order: one writes them
 
 

@@ -15,6 +15,7 @@ import ctypes
 import logging
 import mmap
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -232,20 +233,22 @@ def closing_lock(lock: Lock) -> Iterator[None]:
 
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
-LARGEST_REUSED = 32 * 1024**2
+LARGEST_REUSED, REUSED_SHARE = 32 * 1024**2, 64
 
 
-def reuse_freed_memory() -> None:
+def reuse_freed_memory(memory: int = sys.maxsize) -> None:
     """Reuse the memory of arrays up to 32 MB instead of returning each to the system, which hands
     out cleared pages one at a time and makes the other threads wait.
 
     These are the limits that glibc arrives at by itself when an array of 32 MB is freed for the
-    first time, so memory does not grow any further. Other C libraries have no such limits.
+    first time, so memory does not grow any further. With a limit of `memory` below 2 GB they are
+    lower: every thread may keep twice as much. Other C libraries have no such limits.
     """
     set_limit = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_limit is not None:
-        set_limit(M_MMAP_THRESHOLD, LARGEST_REUSED)
-        set_limit(M_TRIM_THRESHOLD, 2 * LARGEST_REUSED)
+        largest = min(LARGEST_REUSED, memory // REUSED_SHARE)
+        set_limit(M_MMAP_THRESHOLD, largest)
+        set_limit(M_TRIM_THRESHOLD, 2 * largest)
 
 
 HELD_SHARE = 0.4  # of the memory limit, from which it is worth returning what was freed
