@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.rules.clusters import APART, centred_clusters, join_repository
+from neardup.rules import clusters as rule
+from neardup.rules.clusters import APART, centred_clusters, in_ranges, join_repository
 
 Rows = NDArray[np.int64]
 
@@ -94,6 +96,36 @@ def test_rival_sisters_form_a_cluster_of_their_own() -> None:
 
 
 edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda e: e[0] != e[1]))
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), edges, st.integers(1, 40))
+def test_ranges_hold_whole_groups_with_their_pairs(
+    named: list[int], pairs: list[tuple[int, int]], most: int
+) -> None:
+    groups = np.array([named.index(name) for name in named], np.int64)
+    pairs = [pair for pair in pairs if max(pair) < len(named)]
+    left, right = np.array(pairs, np.int64).reshape(-1, 2).T
+    shared = {name for name in named if named.count(name) > 1}
+    found: list[int] = []
+    inside = np.zeros(len(pairs), int)
+    for pages, here in in_ranges(groups, left, right, most):
+        names = {named[page] for page in pages.tolist()}
+        assert pages.tolist() == [page for page, name in enumerate(named) if name in names]
+        assert pages.size <= most or len(names) == 1
+        assert {*left[here].tolist(), *right[here].tolist()} <= {*pages.tolist()}
+        found += pages.tolist()
+        inside += here
+    assert sorted(found) == [page for page, name in enumerate(named) if name in shared]
+    assert inside.tolist() == [named[a] == named[b] for a, b in pairs]
+
+
+def test_clusters_do_not_depend_on_the_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    pairs = [(a, b) for a, b in random.integers(0, 400, (500, 2)).tolist() if a != b]
+    sisters, similarity = random.integers(0, 40, 400).tolist(), random.random(len(pairs)).tolist()
+    expected = clusters(400, pairs, sisters=sisters, similarity=similarity)
+    monkeypatch.setattr(rule, "PAGES_AT_ONCE", 3)
+    assert clusters(400, pairs, sisters=sisters, similarity=similarity) == expected
 
 
 @given(edges)

@@ -407,7 +407,7 @@ def _in_order(identities: Identities, parts: Parts, run: Run, stage: Stage) -> P
     rows = identities.rows
     some = parts.read(parts.listed[0].number, AT_HAND.names)
     size = some.nbytes * rows.size // some.num_rows
-    ranges = -(-size // int(run.memory * HELD_SHARE))
+    ranges = int(size // (run.memory * HELD_SHARE)) + 1
     place = run if ranges > 1 else replace(run, work=None)
     pages = place.parts("identified", AT_HAND, compressed=False, cuts=ranges)
 

@@ -48,6 +48,7 @@ from neardup.rules.candidates import packed
 from neardup.rules.clusters import (
     APART,
     NEW,
+    PAGES_AT_ONCE,
     UNCONSTRAINED,
     Constraints,
     cluster_pairs,
@@ -410,7 +411,7 @@ def _choose_kept(keep: str, judged: Judged, labels: Numbers) -> Numbers:
     """For each page the page that its cluster keeps, decided for some clusters at a time."""
     kept, every = np.arange(labels.size), judged.corpus.pages
     columns = [name for name in POLICY_COLUMNS if name in every.names]
-    for pages, here in in_ranges(labels, judged.left, judged.right):
+    for pages, here in in_ranges(labels, judged.left, judged.right, PAGES_AT_ONCE):
         left, right = (np.searchsorted(pages, side[here]) for side in (judged.left, judged.right))
         pairs = JudgedPairs(left, right, judged.similarities[here])
         rows = pa.Table.from_batches([every.take(pages, columns)])

@@ -161,7 +161,8 @@ def centred_clusters(
     """
     cluster = np.arange(same_host_group.size)
     components = connected_components(cluster.size, left, right)
-    for pages, here in in_ranges(components, left, right):  # no cluster reaches beyond one
+    # No cluster reaches beyond its component.
+    for pages, here in in_ranges(components, left, right, PAGES_AT_ONCE):
         cluster[pages] = pages[
             _clusters_of_components(
                 same_host_group[pages],
@@ -180,9 +181,7 @@ def _among(pages: Rows, closeness: Closeness) -> Closeness:
     return lambda one, other: closeness(pages[one], pages[other])
 
 
-def in_ranges(
-    groups: Rows, left: Rows, right: Rows, most: int = PAGES_AT_ONCE
-) -> Iterator[tuple[Rows, Mask]]:
+def in_ranges(groups: Rows, left: Rows, right: Rows, most: int) -> Iterator[tuple[Rows, Mask]]:
     """The pages of groups of several, ascending, and which pairs are inside of these groups: of
     groups of about `most` pages at a time, so that what is decided within groups takes no more
     memory. `groups` names the group of each page by its smallest page."""
