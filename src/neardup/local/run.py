@@ -242,13 +242,16 @@ def reuse_freed_memory(memory: int = sys.maxsize) -> None:
 
     These are the limits that glibc arrives at by itself when an array of 32 MB is freed for the
     first time, so memory does not grow any further. With a limit of `memory` below 2 GB they are
-    lower: every thread may keep twice as much. Other C libraries have no such limits.
+    lower: every thread may keep twice as much. Arrow then takes its memory from glibc, too: its own
+    pool returns what was freed after a hundredth of a second. Other C libraries have no such
+    limits.
     """
     set_limit = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_limit is not None:
         largest = min(LARGEST_REUSED, memory // REUSED_SHARE)
         set_limit(M_MMAP_THRESHOLD, largest)
         set_limit(M_TRIM_THRESHOLD, 2 * largest)
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 HELD_SHARE = 0.4  # of the memory limit, from which it is worth returning what was freed
