@@ -1,7 +1,7 @@
 """Runs killed at a random moment and resumed: do they write the same bytes?
 
-Runs over generated pages are killed with SIGKILL and finished with `--resume`, until twenty were
-killed before they were done. Every file of each result is compared with that of an undisturbed
+Runs over generated pages, with so little memory that their parts go to files, are killed with
+SIGKILL and finished with `--resume`, until twenty were killed before they were done. Every file of each result is compared with that of an undisturbed
 run, except for the times in the summary.
 """
 
@@ -19,7 +19,8 @@ from typing import Any
 from bench.timing import dedup_command, run_command
 from neardup.evaluation.synth import write_set
 
-KILLS, PAGES = 20, 4_000
+KILLS, PAGES = 20, 40_000
+MEMORY = "--memory", "800MB"
 
 
 def main() -> dict[str, object]:
@@ -27,7 +28,7 @@ def main() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         pages = write_set(work / "set", PAGES, 1, profile="2026-11", length="short")
-        command = dedup_command(pages, work / "whole")
+        command = dedup_command(pages, work / "whole", *MEMORY)
         run_command(command)  # compiles the kernels
         seconds = run_command(command).wall
         expected = contents(work / "whole")
@@ -51,7 +52,7 @@ def kill_and_resume(
     pages: Path, out: Path, seconds: float, seed: int
 ) -> tuple[bool, dict[str, Any]]:
     """Whether the run was still alive when killed, and the result after resuming."""
-    command = dedup_command(pages, out)
+    command = dedup_command(pages, out, *MEMORY)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(random.Random(seed).uniform(0.1, 1.0) * seconds)
     killed = process.poll() is None

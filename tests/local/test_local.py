@@ -12,7 +12,7 @@ import pytest
 
 from neardup import InputError, OutputError, Result, UsageError
 from neardup import dedup as dedup_by_default
-from neardup.local import features
+from neardup.local import features, work
 from neardup.local.result import read_rows
 from neardup.local.run import equal_ranges
 from sample_pages import html, sample_records, write_jsonl
@@ -245,9 +245,9 @@ def test_a_result_reads_back_as_clusters(pages: Path, tmp_path: Path) -> None:
 def test_where_counts_are_and_how_they_are_cut_changes_nothing(
     pages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    """Those of few pages are in memory and added up at once."""
+    """Those of few pages are in memory and added up at once; here every part goes to a file."""
     usual = dedup_by_default(str(pages), tmp_path / "usual", report=False)
-    monkeypatch.setattr(features, "COUNTED_SHARE", 0.0)
+    monkeypatch.setattr(work, "ROOM_SHARE", 0.0)
     monkeypatch.setattr(features, "key_ranges", lambda *_: equal_ranges(3))
     other = dedup_by_default(str(pages), tmp_path / "other", report=False, workers=workers)
     files = [f"{name}.jsonl" for name in FILES] + ["remembered.parquet", "survey.parquet"]

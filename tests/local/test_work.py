@@ -9,9 +9,20 @@ import pytest
 
 from neardup.errors import InputError, OutputError, UsageError
 from neardup.local.run import Silent, Stage, Stages
-from neardup.local.work import FileParts, Parts, Run, work_folder
+from neardup.local.work import (
+    FINISHED,
+    FileParts,
+    MemoryParts,
+    Parts,
+    Room,
+    Run,
+    in_order_of_keys,
+    work_folder,
+)
+from neardup.schemas import COUNTS
 
 SCHEMA = pa.schema([("number", pa.int64()), ("name", pa.string())])
+NO_MEMORY = 1  # for parts
 
 
 def stage() -> Stage:
@@ -77,7 +88,7 @@ def test_what_was_cut_otherwise_is_computed_again(tmp_path: Path) -> None:
 
 
 def test_a_finished_stage_is_known_to_the_next_run(tmp_path: Path) -> None:
-    run = Run(tmp_path, 10**9, 1, Stages(Silent()))
+    run = Run(tmp_path, NO_MEMORY, 1, Stages(Silent()))
     assert run.finished("p", SCHEMA) is None
     parts = run.parts("p", SCHEMA, cuts=3)
     parts.fill(range(2), batch, 1, stage())
@@ -112,6 +123,95 @@ def test_a_damaged_part_and_all_after_it_are_computed_again(tmp_path: Path, dama
     assert [part.number for part in again.listed] == [0, 1]
     again.fill(range(4), batch, 1, stage())
     assert numbers(FileParts(tmp_path / "p", SCHEMA, compressed=True)) == [0, 1, 2, 3]
+
+
+SIZE = batch(0)[0].get_total_buffer_size()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.arrow"))
+
+
+def test_few_parts_stay_in_memory(tmp_path: Path) -> None:
+    parts = FileParts(tmp_path / "p", SCHEMA, compressed=True, room=Room(3 * SIZE))
+    parts.fill(range(3), batch, 2, stage())
+    parts.finish()
+    assert numbers(parts) == [0, 1, 2]
+    assert parts.mapped()[1] == []
+    assert list((tmp_path / "p").iterdir()) == []
+    assert FileParts(tmp_path / "p", SCHEMA, compressed=True).listed == []
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_when_there_are_more_all_go_to_files(tmp_path: Path, compressed: bool) -> None:
+    """Also those of other stages, those that are not listed, and what is done already."""
+    room = Room(5 * SIZE)
+    one = FileParts(tmp_path / "one", SCHEMA, compressed=compressed, room=room)
+    one.fill(range(3), batch, 1, stage())
+    one.put(7, batch(7)[0])
+    one.finish()
+    other = FileParts(tmp_path / "other", SCHEMA, compressed=compressed, room=room)
+    other.fill(range(1), batch, 1, stage())
+    assert files(tmp_path / "one") == files(tmp_path / "other") == []
+    other.fill(range(3), batch, 2, stage())
+    assert (len(files(tmp_path / "one")), len(files(tmp_path / "other"))) == (4, 3)
+    assert one.find(7) == batch(7)[0]
+    for parts in (one, other):
+        assert numbers(parts) == [0, 1, 2]
+        assert parts.read(1, ["name"]).to_pydict() == {"name": ["x"] * 3}
+        again = FileParts(parts.folder, SCHEMA, compressed=compressed)
+        assert again.listed == parts.listed
+        assert again.is_finished is (parts is one)
+
+
+def test_a_part_may_leave_the_memory_before_it_is_listed(tmp_path: Path) -> None:
+    room = Room(2 * SIZE)
+    parts = FileParts(tmp_path / "p", SCHEMA, compressed=True, room=room)
+
+    def making_room_scarce(number: int) -> tuple[pa.RecordBatch, int]:
+        if number == 2:
+            room.admit(parts, 10 * SIZE)
+            assert files(tmp_path / "p")
+        return batch(number)
+
+    parts.fill(range(4), making_room_scarce, 3, stage())
+    assert numbers(parts) == [0, 1, 2, 3]
+    assert FileParts(tmp_path / "p", SCHEMA, compressed=True).listed == parts.listed
+
+
+def test_what_is_dropped_makes_room(tmp_path: Path) -> None:
+    room = Room(3 * SIZE)
+    for _ in range(4):
+        parts = FileParts(tmp_path / "p", SCHEMA, compressed=True, room=room)
+        parts.fill(range(3), batch, 1, stage())
+        parts.finish()
+        assert files(tmp_path / "p") == []
+        parts.drop()
+    assert not (tmp_path / "p").exists()
+    FileParts(tmp_path / "q", SCHEMA, compressed=True, room=room).fill(range(4), batch, 1, stage())
+    assert len(files(tmp_path / "q")) == 4
+    assert not (tmp_path / "p" / FINISHED).exists()
+
+
+def test_what_an_earlier_run_has_left_stays_in_files(tmp_path: Path) -> None:
+    FileParts(tmp_path / "p", SCHEMA, compressed=True).fill(range(1), batch, 1, stage())
+    again = FileParts(tmp_path / "p", SCHEMA, compressed=True, room=Room(100 * SIZE))
+    again.fill(range(3), batch, 1, stage())
+    assert len(files(tmp_path / "p")) == 3
+
+
+@pytest.mark.parametrize("size", [0, 40, 300, 100_000])
+def test_ranges_of_keys_are_the_same_wherever_parts_are(tmp_path: Path, size: int) -> None:
+    def counted(number: int) -> tuple[pa.RecordBatch, int]:
+        keys = pa.array([number, 5, 2**63 + number], pa.uint64())
+        return in_order_of_keys(pa.record_batch([keys, [1, 2, 3]], schema=COUNTS)), 0
+
+    parts = FileParts(tmp_path / "p", COUNTS, compressed=False, room=Room(size))
+    known = MemoryParts(COUNTS)
+    for each in (parts, known):
+        each.fill(range(9), counted, 2, stage())
+    for cut in [(0, 2**64 - 1), (0, 4), (5, 5), (6, 2**64 - 1)]:
+        assert [*parts.each_range(*cut)] == [*known.each_range(*cut)]
 
 
 def ended(out: Path, run: str, error: BaseException | None, *, resumable: bool = True) -> None:

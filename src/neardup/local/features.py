@@ -15,7 +15,7 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import TypeVar
@@ -44,13 +44,12 @@ from neardup.text.sites import NOTES, Survey, add_counts
 
 MIN_ROWS = 2  # taken at once, whatever their size
 COUNT_BYTES = 16  # of a key and its count
-COUNTED_SHARE = 0.04  # of the memory limit: characters of pages whose counts, about as many bytes,
-# stay in memory
 COUNTS_AT_ONCE = 100_000  # at least, that a worker adds up
 MOST_RANGES = 16  # of keys, if memory allows for the counts of all
 PAIRS_AT_ONCE = 4096  # few enough that all workers have some in a small run
 JUDGED_BYTES = 64_000_000  # approximate bytes of features that a worker reads at once
 NEARBY_SHARE = 0.05  # of the memory limit, for the features of a block of pairs
+MAPPED_SHARE = 0.3  # of the memory limit, for the features of all pages while pairs are judged
 
 
 class Features(FeatureRows):
@@ -98,7 +97,7 @@ class Features(FeatureRows):
 
     def at_hand(self, memory: int) -> Features:
         """The same features; their memory is not released if there is room for all of them."""
-        return self._held if self.total_bytes <= memory * NEARBY_SHARE else self
+        return self._held if self.total_bytes <= memory * MAPPED_SHARE else self
 
     @cached_property
     def _held(self) -> Features:
@@ -177,14 +176,10 @@ def survey(
     """The counts over all pages that their features depend on.
 
     First what sites repeat, if the view needs it; then what the method counts over the text of the
-    view. `earlier` are counts that are added to each. Of few pages everything stays in memory,
-    where it is made again as quickly as it is read; otherwise it is in the work directory.
+    view. `earlier` are counts that are added to each.
     """
     counts: dict[str, Parts] = {}
-    place = run
-    if corpus.pages.numbers("length").sum() <= run.memory * COUNTED_SHARE:
-        place = replace(run, work=None)
-    notes = place.parts("notes", NOTES, compressed=False)
+    notes = run.parts("notes", NOTES, compressed=False)
 
     def count_group(name: str, count: Count, number: int, group: list[TextPart]) -> pa.RecordBatch:
         pages = read_group(group, method.columns)
@@ -198,7 +193,7 @@ def survey(
     def add_up(name: str, count: Count) -> Survey:
         stage = "corpus-survey" if counts else "survey"
         counts[name] = _count(
-            stage, corpus, partial(count_group, name, count), run, place, earlier.get(name, ())
+            stage, corpus, partial(count_group, name, count), run, earlier.get(name, ())
         )
         return Survey.from_counts(len(corpus), counts[name].each())
 
@@ -231,14 +226,13 @@ def _count(
     corpus: Corpus,
     count: Callable[[int, list[TextPart]], pa.RecordBatch],
     run: Run,
-    place: Run,
     earlier: Iterable[pa.RecordBatch],
 ) -> Parts:
-    """Counts added up over all pages, sorted by key, and left in a `place`. Those of each group of
-    pages, by its number, are what `count` says."""
-    if (finished := place.finished(f"{name}-sums", COUNTS, compressed=False)) is not None:
+    """Counts added up over all pages, sorted by key. Those of each group of pages, by its number,
+    are what `count` says."""
+    if (finished := run.finished(f"{name}-sums", COUNTS, compressed=False)) is not None:
         return finished
-    parts = place.parts(name, COUNTS, compressed=False)
+    parts = run.parts(name, COUNTS, compressed=False)
     known = list(earlier)
 
     def count_groups(
@@ -257,7 +251,7 @@ def _count(
         ranges = key_ranges(total * 4 * COUNT_BYTES, run.memory, run.workers)
         if len(ranges) <= run.workers:  # memory allows for the counts of all
             ranges = equal_ranges(min(total // COUNTS_AT_ONCE, MOST_RANGES))
-        sums = place.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
+        sums = run.parts(f"{name}-sums", COUNTS, compressed=False, cuts=len(ranges))
         sums.fill(ranges, add_range, run.workers, stage)
     sums.finish()
     parts.drop()

@@ -2,8 +2,9 @@
 
 Every stage writes `Parts`: numbered Arrow files, and a manifest that lists each with its checksum.
 A part is written to a temporary name, renamed, and only then listed, so a run that fails or is
-killed leaves complete parts, and `--resume` computes only what is missing. `Run` is the context
-that every stage gets.
+killed leaves complete parts, and `--resume` computes only what is missing. The parts of a small run
+stay in memory (`Room`), because they are made again almost as quickly as they are written and read.
+`Run` is the context that every stage gets.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import BinaryIO, TypeVar
 
 import numpy as np
@@ -34,6 +36,7 @@ from neardup.local.run import Stage, Stages, ordered_map, work_side_by_side
 Item = TypeVar("Item")
 
 MANIFEST, FINISHED = "manifest.jsonl", "finished"
+ROOM_SHARE = 0.15  # of the memory limit: bytes of parts that stay in memory if there are no more
 PLAIN_SHARE = 0.25  # of the memory limit: bytes of a stage that are written uncompressed
 MOST_ITEMS = 1 << 24  # of one source, for the numbers of parts
 EVERY_KEY = (0, 2**64 - 1)
@@ -182,8 +185,7 @@ class MemoryParts(Parts):
         return parts
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
-        batch = self._batches[number]
-        return batch if columns is None else batch.select(list(columns))
+        return _columns(self._batches[number], columns)
 
     def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
         whole = (first, last) == EVERY_KEY
@@ -205,8 +207,36 @@ class MemoryParts(Parts):
         return Part(number, batch.num_rows, size, "")
 
 
-class FileParts(Parts):
-    """A file for each part, in a folder of its own.
+class Room:
+    """Bytes of memory for the parts of a run. Once they take more, all go to files."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.lock = RLock()  # held while any part goes into memory or from there to a file
+        self._left = size
+        self._is_open = size > 0
+        self._guests: list[FileParts] = []
+
+    def admit(self, parts: FileParts, size: int) -> bool:
+        """Whether so many bytes more may stay; what is there already leaves if not."""
+        if not self._is_open:
+            return False
+        self._left -= size
+        if self._left >= 0:
+            if parts not in self._guests:
+                self._guests.append(parts)
+            return True
+        self._is_open = False
+        for each in self._guests:
+            each.spill()
+        return False
+
+    def leave(self, size: int) -> None:
+        """So many bytes are free again."""
+        self._left += size
+
+
+class FileParts(MemoryParts):
+    """A file for each part, in a folder of its own, as soon as there is no room for them in memory.
 
     The first `plain_bytes` are not compressed: they stay in the memory that the system has for
     files, and compressing costs more than all other work on them. What is more is compressed.
@@ -222,6 +252,7 @@ class FileParts(Parts):
         compressed: bool,
         cuts: int | None = None,
         plain_bytes: int = 0,
+        room: Room | None = None,
     ) -> None:
         super().__init__(schema)
         folder.mkdir(parents=True, exist_ok=True)
@@ -233,23 +264,32 @@ class FileParts(Parts):
         self._manifest = folder / MANIFEST
         self.listed = self._read_manifest()
         self._packed = {part.number for part in self.listed if not part.is_plain}
+        self._room = room if room is not None and not self.listed else Room()
+        self._sizes: dict[int, int] = {}  # what parts in memory were made from
+        self._spilled: dict[int, Part] = {}  # parts that left the memory before they were listed
+        self._is_done = False
 
     def path(self, number: int) -> Path:
         return self.folder / f"{number:09d}.arrow"
 
     def read(self, number: int, columns: Sequence[str] | None = None) -> pa.RecordBatch:
         """The columns are views of the file, unless it is compressed."""
+        if (batch := self._batches.get(number)) is not None:
+            return _columns(batch, columns)
         with pa.memory_map(str(self.path(number))) as source:
             if columns is None:
                 return pa.ipc.open_file(source).get_batch(0)
             if number not in self._packed:
-                return pa.ipc.open_file(source).get_batch(0).select(list(columns))
+                return _columns(pa.ipc.open_file(source).get_batch(0), columns)
             # Only these are decompressed. (Of a plain file Arrow would copy them.)
             fields = [self.schema.get_field_index(name) for name in columns]
             options = pa.ipc.IpcReadOptions(included_fields=fields)
             return pa.ipc.open_file(source, options=options).get_batch(0).select(list(columns))
 
     def each_range(self, first: int, last: int) -> Iterator[pa.RecordBatch]:
+        if self._batches:
+            yield from super().each_range(first, last)
+            return
         for part in self.listed:
             with pa.memory_map(str(self.path(part.number))) as source:
                 batch = within_keys(pa.ipc.open_file(source).get_batch(0), first, last)
@@ -258,11 +298,29 @@ class FileParts(Parts):
             yield pa.record_batch(columns, schema=self.schema)
 
     def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
+        with self._room.lock:
+            if self._batches:
+                return super().mapped()
         maps = [_map(self.path(part.number)) for part in self.listed]
         return [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps], maps
 
+    def spill(self) -> None:
+        """Write the parts in memory to files and list them there; the room's lock is held."""
+        for number, batch in self._batches.items():
+            self._spilled[number] = self._write_file(number, batch, self._sizes[number])
+        for place, part in enumerate(self.listed):
+            self.listed[place] = self._spilled.pop(part.number)
+            self._note(self.listed[place])
+        self._batches.clear()
+        if self._is_done:
+            self.finish()
+
     def finish(self) -> None:
-        (self.folder / FINISHED).write_text(str(len(self.listed)), encoding="utf-8")
+        with self._room.lock:
+            self._is_done = True
+            if not self._batches:
+                label = self.folder / FINISHED
+                label.write_text(str(len(self.listed)), encoding="utf-8")
 
     @property
     def is_finished(self) -> bool:
@@ -271,10 +329,20 @@ class FileParts(Parts):
         return label.exists() and label.read_text("utf-8") == str(len(self.listed))
 
     def drop(self) -> None:
-        super().drop()
+        with self._room.lock:
+            self._room.leave(sum(map(_held_bytes, self._batches.values())))
+            self._is_done = False
+            super().drop()
         shutil.rmtree(self.folder)
 
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
+        with self._room.lock:
+            if self._room.admit(self, _held_bytes(batch)):
+                self._sizes[number] = size
+                return super()._write(number, batch, size)
+        return self._write_file(number, batch, size)
+
+    def _write_file(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
         path = self.path(number)
         unfinished = path.with_suffix(".unfinished")
         is_plain = not self._compressed or self._plain_left > 0
@@ -294,7 +362,13 @@ class FileParts(Parts):
         return Part(number, batch.num_rows, size, sink.checksum, is_plain)
 
     def _list(self, part: Part) -> None:
-        super()._list(part)
+        with self._room.lock:
+            super()._list(self._spilled.pop(part.number, part))
+            if part.number not in self._batches:
+                self._note(self.listed[-1])
+
+    def _note(self, part: Part) -> None:
+        """Add a part to the manifest."""
         if not part.is_plain:
             self._packed.add(part.number)
         with self._manifest.open("a", encoding="utf-8") as manifest:
@@ -318,6 +392,16 @@ class FileParts(Parts):
         if lines != self._manifest.read_bytes():  # rewriting it may fail on a full disk
             self._manifest.write_bytes(lines)
         return listed
+
+
+def _columns(batch: pa.RecordBatch, names: Sequence[str] | None) -> pa.RecordBatch:
+    return batch if names is None else batch.select(list(names))
+
+
+def _held_bytes(batch: pa.RecordBatch) -> int:
+    """The memory that a batch keeps from being freed, also of what it is a part of."""
+    size: int = batch.get_total_buffer_size()
+    return size
 
 
 def _map(path: Path) -> mmap.mmap:
@@ -511,10 +595,18 @@ class Run:
         """The parts of the stage with that name, including those left by an earlier run."""
         if self.work is None:
             return MemoryParts(schema)
-        plain_bytes = int(self.memory * PLAIN_SHARE)
         return FileParts(
-            self.work / name, schema, compressed=compressed, cuts=cuts, plain_bytes=plain_bytes
+            self.work / name,
+            schema,
+            compressed=compressed,
+            cuts=cuts,
+            plain_bytes=int(self.memory * PLAIN_SHARE),
+            room=self._room,
         )
+
+    @cached_property
+    def _room(self) -> Room:
+        return Room(int(self.memory * ROOM_SHARE))
 
     def finished(self, name: str, schema: pa.Schema, *, compressed: bool = True) -> Parts | None:
         """The parts of a stage if an earlier run has finished it: what they were made from is gone
