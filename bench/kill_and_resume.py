@@ -1,8 +1,8 @@
 """Runs killed at a random moment and resumed: do they write the same bytes?
 
 Runs over generated pages, with so little memory that their parts go to files, are killed with
-SIGKILL and finished with `--resume`, until twenty were killed before they were done. Every file of each result is compared with that of an undisturbed
-run, except for the times in the summary.
+SIGKILL and finished with `--resume`, until twenty were killed before they were done. Every file of
+each result is compared with that of an undisturbed run, except for the times in the summary.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def kill_and_resume(
 
 def contents(out: Path) -> dict[str, Any]:
     """Every file of a result, and of the summary what does not differ from run to run."""
-    files: dict[str, Any] = {path.name: path.read_bytes() for path in out.iterdir()}
+    files: dict[str, Any] = {
+        str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.*")
+    }
     summary = json.loads(files["summary.json"])
     del summary["run"]
     return {**files, "summary.json": summary}

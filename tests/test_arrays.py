@@ -14,11 +14,9 @@ from neardup.arrays import (
     addresses_of,
     distinct,
     list_array,
-    pack_lists,
     places_in_runs,
     ragged,
     string_columns,
-    unpack_lists,
 )
 
 SCHEMA = pa.schema([("long", pa.list_(pa.uint32())), ("words", pa.list_(pa.string()))])
@@ -30,18 +28,6 @@ def batch(lists: list[list[int]]) -> pa.RecordBatch:
     return pa.record_batch(
         [pa.array(lists, SCHEMA[0].type), pa.array(words, SCHEMA[1].type)], SCHEMA
     )
-
-
-@given(rows, st.data())
-def test_rows_taken_packed_are_the_rows(lists: list[list[int]], data: st.DataObject) -> None:
-    first = data.draw(st.integers(0, len(lists) - 1))
-    part = batch(lists)[first:]  # a view of a larger one
-    wanted = data.draw(st.lists(st.integers(0, part.num_rows - 1)))
-    taken = unpack_lists(
-        pack_lists(part, ["long"]).take(pa.array(wanted, pa.int64())), SCHEMA, ["long"]
-    )
-    taken.validate(full=True)
-    assert taken.equals(part.take(pa.array(wanted, pa.int64())))
 
 
 texts = st.lists(st.tuples(st.text(), st.text(st.characters(codec="ascii"))), max_size=5)
@@ -103,4 +89,4 @@ def test_rows_whose_numbers_have_gaps_are_taken() -> None:
     far = 10_000  # nobody has written there
     rows = FeatureRows(batches[0].schema, batches, [np.array([far, 3]), np.array([7])])
     assert rows.take(np.array([7, far, 3]))["a"].to_pylist() == [[4, 5, 6], [1], [2, 3]]
-    assert rows.row_bytes[[3, 7, far]].tolist() == [16, 24, 8]
+    assert rows.positions()[[3, 7, far]].tolist() == [1, 2, 0]

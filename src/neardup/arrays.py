@@ -4,8 +4,6 @@
   back. Nothing is copied. `string_columns` makes columns of Python's texts.
 * Numbers (`number_array`) and lists: `ragged` gives values and offsets, `list_array` and `lists_of`
   make columns of them.
-* Lists as byte strings (`pack_lists`, `unpack_lists`): Parquet and Spark carry a byte string in one
-  piece, and a list number by number.
 * Rows of many batches (`FeatureRows`): taken by number, each list copied once, to its place. Arrow
   would take lists number by number, copy what it took to join it, and once more to order it.
 * Rows as compressed bytes (`compress`, `decompress`), for stores.
@@ -198,45 +196,6 @@ def booleans(column: pa.BooleanArray | pa.ChunkedArray) -> Mask:
     return values
 
 
-# Lists of numbers as byte strings
-
-
-def pack_lists(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """The batch with these columns as byte strings; only offsets are copied."""
-    for name in names:
-        place = batch.schema.get_field_index(name)
-        batch = batch.set_column(place, name, _as_bytes(batch.column(place)))
-    return batch
-
-
-def unpack_lists(batch: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -> pa.RecordBatch:
-    """The batch as it was before `pack_lists`."""
-    for name in names:
-        place = batch.schema.get_field_index(name)
-        lists = _from_bytes(batch.column(place), schema.field(name).type)
-        batch = batch.set_column(place, schema.field(name), lists)
-    return batch
-
-
-def _as_bytes(lists: pa.ListArray) -> pa.LargeBinaryArray:
-    width = lists.type.value_type.bit_width // 8
-    numbers = lists.values
-    offsets = (lists.offsets.to_numpy().astype(np.int64) + numbers.offset) * width
-    buffers = [None, pa.py_buffer(offsets), numbers.buffers()[1] or pa.py_buffer(b"")]
-    return pa.Array.from_buffers(pa.large_binary(), len(lists), buffers)
-
-
-def _from_bytes(packed: pa.LargeBinaryArray, kind: pa.ListType) -> pa.ListArray:
-    width = kind.value_type.bit_width // 8
-    _, offsets, data = packed.buffers()
-    first, count = packed.offset, len(packed) + 1
-    places = np.frombuffer(offsets, np.int64, first + count)[first:] // width
-    numbers = pa.Array.from_buffers(
-        kind.value_type, int(places[-1]), [None, data or pa.py_buffer(b"")]
-    )
-    return pa.ListArray.from_arrays(pa.array(places, pa.int32()), numbers, type=kind)
-
-
 # Rows of many batches
 
 
@@ -346,21 +305,16 @@ class FeatureRows:
     def release(self, batch: int) -> None:
         """A batch is not needed for now; for rows that hold mapped memory."""
 
-    @property
-    def row_bytes(self) -> Numbers:
-        """The bytes of each row's lists of numbers, which are nearly all of its bytes."""
-        total = np.zeros(len(self), np.int64)
-        for name, sizes in self._sizes.items():
-            total += sizes.astype(np.int64) * (
-                self.schema.field(name).type.value_type.bit_width // 8
-            )
-        return total
+    def positions(self) -> Numbers:
+        """Where each row is in all batches together, one after another."""
+        firsts = offsets_of(np.array([batch.num_rows for batch in self.batches], np.int64))
+        rows: Numbers = firsts[self._places.batches] + self._places.rows
+        return rows
 
     @cached_property
     def _sizes(self) -> dict[str, NDArray[np.unsignedinteger]]:
         """The length of each list of numbers, by row number."""
-        firsts = offsets_of(np.array([batch.num_rows for batch in self.batches], np.int64))
-        rows = firsts[self._places.batches] + self._places.rows
+        rows = self.positions()
         return {name: self._every_size(name)[rows] for name in self.number_lists}
 
     def _every_size(self, name: str) -> NDArray[np.unsignedinteger]:

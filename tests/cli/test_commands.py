@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interrupting import INTERRUPTED
+from interrupting import IN_FILES, INTERRUPTED
 from neardup.cli.main import app
 from sample_pages import html, sample_records, write_jsonl
 
@@ -59,6 +59,7 @@ def test_dedup_writes_the_files_and_says_where(
     names = sorted(path.name for path in out.iterdir())
     assert names == [
         "clusters.jsonl",
+        "features",
         "pairs.jsonl",
         "rejected.jsonl",
         "remembered.parquet",
@@ -281,7 +282,8 @@ def test_what_was_computed_until_the_disk_was_full_is_kept(pages: Path, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # the report is larger
 
     def dedup(out: Path, *more: str, full: bool = False) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "neardup", "dedup", str(pages), "--out", str(out), *more]
+        arguments = ["dedup", str(pages), "--out", str(out), *more]
+        command = [sys.executable, "-c", IN_FILES, *arguments]
         limit = small_files_only if full else None
         return subprocess.run(
             command, text=True, capture_output=True, check=False, preexec_fn=limit

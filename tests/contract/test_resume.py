@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import neardup
+from interrupting import IN_FILES
 from neardup.local.run import Silent
 from sample_pages import long_html, write_jsonl
 
@@ -26,16 +27,6 @@ pytestmark = pytest.mark.slow
 
 KILLS = 60 if os.environ.get("NEARDUP_TORTURE") else 6
 FILES = ["clusters.jsonl", "pairs.jsonl", "rejected.jsonl", "skipped.jsonl"]
-
-
-# The command without room for parts in memory, where those of a small run would stay.
-IN_FILES = """
-from neardup.cli.main import run
-from neardup.local import work
-
-work.ROOM_SHARE = 0.0
-run()
-"""
 
 
 def command(pages: Path, out: Path, *more: str) -> list[str]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from errno import EXDEV
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from neardup.errors import InputError
+from neardup.local import prior
 from neardup.local.corpus import AT_HAND, Corpus, PageRows, with_derived
 from neardup.local.features import Features
-from neardup.local.prior import GroupSizes, read_features, write_pages
+from neardup.local.prior import FEATURES, read_features, write_features, write_pages
+from neardup.local.run import Silent, Stage
+from neardup.local.work import FileParts, write_batch
 from page_batches import page_batch
 
 SCHEMA = pa.schema(
@@ -37,13 +42,70 @@ def corpus() -> Corpus:
     return Corpus(PageRows([pages.select(AT_HAND.names)]), [])
 
 
-@pytest.mark.parametrize("rows_at_once", [4, 4096])
-def test_features_come_back_in_the_order_of_pages(tmp_path: Path, rows_at_once: int) -> None:
+def features() -> Features:
     numbers = [np.array([8, 0, 5]), np.array([], np.int64), np.array([1, 7, 2, 3, 6, 4])]
     batches = [pa.RecordBatch.from_pylist([row(n) for n in each], SCHEMA) for each in numbers]
-    features = Features(SCHEMA, batches, numbers)
-    assert features.number_lists == ["words", "shares"]
-    write_pages(tmp_path, corpus(), features, GroupSizes(rows=rows_at_once))
-    found = list(read_features(tmp_path, SCHEMA))
-    assert pa.Table.from_batches(found).to_pylist() == [row(page) for page in range(COUNT)]
-    assert all(each.schema.types == SCHEMA.types for each in found)
+    return Features(SCHEMA, batches, numbers)
+
+
+def remember(folder: Path, features: Features) -> None:
+    folder.mkdir()
+    write_pages(folder, corpus(), features)
+    write_features(folder, features)
+
+
+def remembered(folder: Path) -> dict[int, object]:
+    found: dict[int, object] = {}
+    for numbers, batch in read_features(folder, SCHEMA):
+        assert batch.schema == SCHEMA
+        found |= dict(zip(numbers.tolist(), batch.to_pylist(), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("pages_of_a_group", [4, 4096])
+def test_features_come_back_with_the_numbers_of_their_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages_of_a_group: int
+) -> None:
+    monkeypatch.setattr(prior, "PAGES_OF_A_GROUP", pages_of_a_group)
+    remember(tmp_path / "out", features())
+    assert remembered(tmp_path / "out") == {page: row(page) for page in range(COUNT)}
+
+
+@pytest.mark.parametrize("one_disk", [True, False])
+def test_features_that_are_in_files_are_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_disk: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(EXDEV, "another disk")
+
+    if not one_disk:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    given = features()
+    parts = FileParts(tmp_path / "work", SCHEMA, compressed=False)
+    parts.fill(given.batches, lambda batch: (batch, 0), 1, Stage("test", Silent()))
+    remember(tmp_path / "out", Features.mapped(parts, given.numbers))
+    for number in range(3):
+        kept = tmp_path / "out" / FEATURES / f"{number:09d}.arrow"
+        assert kept.samefile(parts.path(number)) is one_disk
+    parts.drop()
+    assert remembered(tmp_path / "out") == {page: row(page) for page in range(COUNT)}
+
+
+@pytest.mark.parametrize("damage", ["other", "offsets"])
+def test_damaged_features_are_an_error(tmp_path: Path, damage: str) -> None:
+    remember(tmp_path / "out", features())
+    path = tmp_path / "out" / FEATURES / "000000000.arrow"
+    lists = pa.Array.from_buffers(
+        SCHEMA[1].type,
+        3,
+        [None, pa.py_buffer(np.array([0, 9, 1, 2], np.int32))],
+        children=[pa.array([1, 2], pa.uint32())],
+    )
+    given = features().batches[0]
+    other = (
+        given.drop_columns(["page"]) if damage == "other" else given.set_column(1, "words", lists)
+    )
+    path.unlink()
+    write_batch(path, other)
+    with pytest.raises((InputError, pa.ArrowInvalid)):
+        remembered(tmp_path / "out")

@@ -128,13 +128,13 @@ def test_by_the_printed_rule_the_new_page_would_be_stored(tmp_path: Path) -> Non
     result = dedup(str(tmp_path / "pages"), tmp_path / "out", method="two-phase", preset="paper")
     made = make_method("two-phase", preset="paper")
     assert isinstance(made, TwoPhase)
-    features = pa.Table.from_batches(read_features(tmp_path / "out", made.row_schema))
-    rows = {row["id"].removesuffix(".html"): at for at, row in enumerate(result.pages())}
+    (numbers, features), *_ = read_features(tmp_path / "out", made.row_schema)
+    names = [row["id"].removesuffix(".html") for row in result.pages()]
+    rows = {names[number]: row for row, number in enumerate(numbers.tolist())}
     counted = [features[column].to_pylist() for column in made.feature_schema.names[:4]]
     assert {name: tuple(each[at] for each in counted) for name, at in rows.items()} == COUNTS
-    batch = features.combine_chunks().to_batches()[0]
-    new = batch.take([rows["new"]] * 3)
-    stored = batch.take([rows[name] for name in STORED])
+    new = features.take([rows["new"]] * 3)
+    stored = features.take([rows[name] for name in STORED])
     scores, similarity = made.level_one(new, stored)
     assert similarity.tolist() == pytest.approx([18 / 31, 10 / 23, 13 / 24])
     assert scores.tolist() == [4, 3, 4]

@@ -347,8 +347,8 @@ def score_rule(result: Result, truth: Truth) -> dict[str, Any] | None:
 def keys_of_pages(result: Result, method: Method) -> dict[str, Keys]:
     """The keys of each page of a result: the method's, and those that identical pages share."""
     keys: dict[str, Keys] = {}
-    ids = (row["id"] for row in result.pages())
-    for features in read_features(result.folder, method.row_schema):
+    ids = [row["id"] for row in result.pages()]
+    for numbers, features in read_features(result.folder, method.row_schema):
         own = method.keys(features)
         by_row: list[set[int]] = [set() for _ in range(features.num_rows)]
         for row, key in zip(own["row"].to_pylist(), own["key"].to_pylist(), strict=True):
@@ -357,7 +357,8 @@ def keys_of_pages(result: Result, method: Method) -> dict[str, Keys]:
             for row_keys, key in zip(by_row, shared.tolist(), strict=True):
                 if key:  # 0: a page without text
                     row_keys.add(key)
-        keys.update(zip(ids, map(frozenset, by_row), strict=False))
+        pages = (ids[number] for number in numbers.tolist())
+        keys.update(zip(pages, map(frozenset, by_row), strict=True))
     return keys
 
 

@@ -10,7 +10,6 @@ or on the size of batches.
 from __future__ import annotations
 
 import logging
-import mmap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +27,7 @@ from neardup.kernels.utf8 import character_counts
 from neardup.local.exchange import is_of_spark, pages_of_spark
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.run import Stage
-from neardup.local.work import MemoryParts, Parts, Run
+from neardup.local.work import MemoryParts, PartFile, Parts, Run
 from neardup.model import Skip, SkipReason, Source
 from neardup.pages import Limits
 from neardup.pages.inputs import find_files
@@ -64,13 +63,14 @@ IDENTITY = ["id", "again", "digest", *CARRIED]
 class PageRows:
     """What is at hand of every page: its id, and columns of `CARRIED`, by page number.
 
-    Of many pages they are in files, mapped into memory. Mapped memory counts as memory of this
-    process once it is read, so it is released after use.
+    Of many pages they are in files, mapped into memory and released after use.
     """
 
-    def __init__(self, batches: Sequence[pa.RecordBatch], maps: Sequence[mmap.mmap] = ()) -> None:
+    def __init__(
+        self, batches: Sequence[pa.RecordBatch], files: Sequence[PartFile | None] = ()
+    ) -> None:
         self._batches = batches
-        self._maps = maps
+        self._files = files or [None] * len(batches)
         self._starts = offsets_of(np.array([batch.num_rows for batch in batches], np.int64))
 
     @classmethod
@@ -96,7 +96,7 @@ class PageRows:
     def column(self, name: str) -> pa.Array:
         """A column of all pages, in memory."""
         column = pa.concat_arrays([batch[name] for batch in self._batches])
-        for number in range(len(self._maps)):
+        for number in range(len(self._batches)):
             self._release(number)
         return column
 
@@ -126,8 +126,8 @@ class PageRows:
         return taken
 
     def _release(self, number: int) -> None:
-        if self._maps:
-            self._maps[number].madvise(mmap.MADV_DONTNEED)
+        if (file := self._files[number]) is not None:
+            file.release()
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,7 @@ def estimate(
     plain = min(spilled, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
     counts = method.site_counts.count(pages).num_rows if method.site_counts is not None else 0
     counted = counts / sample.num_rows * count * COUNT_BYTES
-    # The result has the features again.
-    disk = plain + (spilled - plain) / 2 + 2 * described + counted + count * TABLE_BYTES
+    disk = plain + (spilled - plain) / 2 + described + counted + count * TABLE_BYTES
     return Estimate(
         count,
         round(content * count),

@@ -12,7 +12,6 @@ a key are paired (`rules.candidates`). A method with its own search finds its ca
 
 from __future__ import annotations
 
-import mmap
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from neardup.arrays import FeatureRows, Numbers, distinct
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
 from neardup.local.run import equal_ranges, key_ranges, ordered_map, row_ranges, together
-from neardup.local.work import MemoryParts, Parts, Run, in_order_of_keys, within_keys
+from neardup.local.work import MemoryParts, PartFile, Parts, Run, in_order_of_keys, within_keys
 from neardup.methods.base import Method, Searches, SharedKeys, SurveyResults, searcher
 from neardup.methods.identical import identity_pairs
 from neardup.rules.candidates import (
@@ -56,7 +55,7 @@ class Features(FeatureRows):
     """Feature batches by page number.
 
     The batches may be views of mapped files: then only what is needed is read, and released after
-    use, because mapped memory counts as memory of this process until then.
+    use.
     """
 
     def __init__(
@@ -64,16 +63,16 @@ class Features(FeatureRows):
         schema: pa.Schema,
         batches: Sequence[pa.RecordBatch],
         numbers: Sequence[Numbers],
-        maps: Sequence[mmap.mmap] = (),
+        files: Sequence[PartFile | None] = (),
     ) -> None:
         super().__init__(schema, batches, numbers)
-        self.maps = maps
+        self.files = files or [None] * len(batches)
 
     @classmethod
     def mapped(cls, parts: Parts, numbers: Sequence[Numbers]) -> Features:
         """Features in parts that are not compressed; those in files are read as they are used."""
-        batches, maps = parts.mapped()
-        return cls(parts.schema, batches, numbers, maps)
+        batches, files = parts.mapped()
+        return cls(parts.schema, batches, numbers, files)
 
     @classmethod
     def in_memory(cls, batch: pa.RecordBatch) -> Features:
@@ -86,8 +85,13 @@ class Features(FeatureRows):
             self.schema,
             [*self.batches, *other.batches],
             [*self.numbers, *other.numbers],
-            [*self.maps, *other.maps],
+            [*self.files, *other.files],
         )
+
+    @cached_property
+    def is_mapped(self) -> bool:
+        """Whether any of them are in files."""
+        return any(self.files)
 
     @cached_property
     def total_bytes(self) -> int:
@@ -116,8 +120,8 @@ class Features(FeatureRows):
 
     def release(self, batch: int) -> None:
         """Release the memory of a mapped batch that is not needed for now."""
-        if self.maps:
-            self.maps[batch].madvise(mmap.MADV_DONTNEED)
+        if (file := self.files[batch]) is not None:
+            file.release()
 
     def all(self) -> pa.Table:
         """The features of all pages, in the order of their numbers, in memory."""
@@ -331,7 +335,7 @@ def pair_blocks(
     features = features.at_hand(memory)
     rows = features.rows_within(int(memory * NEARBY_SHARE), at_least=min_rows)
     blocks_at_once = rows // (2 * pairs_at_once)
-    if not features.maps or not blocks_at_once:
+    if not features.is_mapped or not blocks_at_once:
         yield from (PairBlock(*each, features) for each in pairs)
         return
     for first in range(0, len(pairs), blocks_at_once):
@@ -353,7 +357,7 @@ def judge_in_steps(
     step = features.rows_within(step_bytes // 2, at_least=min_rows)
     for start in range(0, max(left.size, 1), step):
         one, other = left[start : start + step], right[start : start + step]
-        if features.maps:
+        if features.is_mapped:
             copies, pages = _copies(features, [one, other])
             yield judge(copies, np.searchsorted(pages, one), np.searchsorted(pages, other))
         else:

@@ -27,7 +27,7 @@ from neardup.arrays import Mask, Numbers
 from neardup.local import result
 from neardup.local.corpus import PageRows
 from neardup.local.pipeline import Judged, Outcome
-from neardup.local.prior import GROUP_SIZES, survey_files, write_pages, write_survey
+from neardup.local.prior import survey_files, write_features, write_pages, write_survey
 from neardup.local.run import ordered_map
 from neardup.local.work import Run
 from neardup.methods.base import Method
@@ -52,9 +52,10 @@ def write_result(
     corpus, judged = outcome.corpus, outcome.judged
     result.make_empty(folder)
     with run.stages("write") as stage:
-        features = judged.features.at_hand(run.memory)
-        sizes = GROUP_SIZES.within(run.memory)
-        jobs = [partial(write_pages, folder, corpus, features, sizes, run.workers)]  # the longest
+        jobs = [
+            partial(write_features, folder, judged.features, run.workers),  # the longest, unless
+            partial(write_pages, folder, corpus, judged.features),  # they are in files already
+        ]
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:
                 jobs.append(

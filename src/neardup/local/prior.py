@@ -1,10 +1,11 @@
 """Earlier decisions, of a result or in a store.
 
 A `Prior` holds frozen features, the counts behind them, known verdicts, and clusters that keep
-their names, separately from the pages (`corpus`). A result stores them in two kinds of files:
+their names, separately from the pages (`corpus`). A result stores them in these files:
 
-* `remembered.parquet` has one row per page, in the order of ids: its metadata and its features.
-  Lists of numbers are stored as byte strings, because Parquet writes lists number by number.
+* `remembered.parquet` has one row per page, in the order of ids: its metadata, and the row of its
+  features. These are in `features/`, in the order in which the pages were read: the very files of
+  the run, mapped into memory when they are used.
 * `survey.parquet` (and `site_survey.parquet`, for a method that needs both) has the counts behind
   the features.
 """
@@ -13,19 +14,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.arrays import Mask, Numbers, offsets_of, pack_lists, unpack_lists
+from neardup.arrays import Mask, Numbers
 from neardup.errors import InputError, UsageError
 from neardup.local.corpus import AT_HAND, Corpus
 from neardup.local.exchange import (
@@ -37,14 +37,15 @@ from neardup.local.exchange import (
 from neardup.local.features import Features, kept_features
 from neardup.local.result import PAGES_FILE, Result
 from neardup.local.run import ordered_map
-from neardup.local.work import Run
+from neardup.local.work import PartFile, Run, write_batch
 from neardup.methods.base import Method, assigner, evidence_json
 from neardup.methods.registry import make_method, reference
 from neardup.rules.candidates import distinct_pairs, packed
 from neardup.rules.clusters import NEW
 from neardup.schemas import COUNTS, FORMAT, VERDICTS
 
-ROWS_AT_ONCE = 4096  # read at once
+FEATURES = "features"  # a folder, and a column of `remembered.parquet`
+PAGES_OF_A_GROUP = 1 << 16  # of a row group of `remembered.parquet`
 COUNTS_OF_A_GROUP = 1 << 18  # of a row group of a survey
 REPEATED = ["canonical_url", "source"]  # columns with repeated values, worth a dictionary
 
@@ -90,11 +91,8 @@ class Prior:
         labels[numbers] = _numbers_of(corpus.ids, [row["cluster"] for row in rows])
         named = [row["duplicate_of"] or row["id"] for row in rows]
         kept[numbers] = _numbers_of(corpus.ids, named)
-        batches = read_features(folder, method.row_schema)
-        if of_spark:
-            numbers = numbers[feature_numbers_of_spark(folder)]
         return cls(
-            kept_features("earlier", batches, method, numbers, run),
+            _features_of(folder, numbers[_feature_numbers(folder)], method, run),
             {
                 name: read_survey(folder, file)
                 for name, file in survey_files(method).items()
@@ -117,6 +115,18 @@ class Prior:
         )
 
 
+def _features_of(folder: Path, numbers: Numbers, method: Method, run: Run) -> Features:
+    """The features of a result; `numbers` are those of their pages. Of Spark's they are copied."""
+    if is_of_spark(folder):
+        batches = features_of_spark(folder, method.row_schema)
+        return kept_features("earlier", batches, method, numbers, run)
+    mapped, files = _mapped(folder, method.row_schema)
+    ends = np.cumsum([0, *(batch.num_rows for batch in mapped)])
+    if ends[-1] != numbers.size:
+        raise InputError(f"{folder} is damaged: parts of {FEATURES}/ are missing; make it again")
+    return Features(method.row_schema, mapped, np.split(numbers, ends[1:-1]), files)
+
+
 def _known_pairs(folder: Path, ids: pa.Array) -> KnownPairs:
     rows = [*Result(folder).pairs(), *Result(folder).rejected()]
     left = _numbers_of(ids, [row["a"] for row in rows])
@@ -137,11 +147,14 @@ def _numbers_of(ids: pa.Array, names: list[str]) -> Numbers:
 
 def read_summary(folder: Path) -> dict[str, Any]:
     """The summary of an earlier result, which must be in the format of this version."""
-    remembered = (folder / PAGES_FILE).is_file() or is_of_spark(folder)
+    of_spark = is_of_spark(folder)
+    remembered = (folder / PAGES_FILE).is_file() or of_spark
     if not (folder / "summary.json").is_file() or not remembered:
         raise InputError(f"{folder} holds no result of an earlier run")
     summary = Result(folder).summary
     check_format(folder, summary)
+    if not (folder / FEATURES).is_dir() and not of_spark:
+        raise InputError(f"{folder} has no folder {FEATURES}: {_make_again(folder, summary)}")
     return summary
 
 
@@ -149,11 +162,15 @@ def check_format(folder: Path | str, summary: Mapping[str, Any], expected: int =
     """Reject a result of another format: its features and hashes differ in meaning."""
     written = summary.get("format", "none")
     if written != expected:
-        inputs = " ".join(summary.get("inputs", []))
         raise InputError(
             f"{folder} was written in format {written} and this neardup reads format {expected}: "
-            f"make it again with `neardup dedup {inputs} --out {folder}`"
+            f"{_make_again(folder, summary)}"
         )
+
+
+def _make_again(folder: Path | str, summary: Mapping[str, Any]) -> str:
+    inputs = " ".join(summary.get("inputs", []))
+    return f"make it again with `neardup dedup {inputs} --out {folder}`"
 
 
 def check_method(folder: Path | str, summary: Mapping[str, Any], method: Method) -> None:
@@ -239,120 +256,63 @@ def read_survey(folder: Path, file: str) -> Iterator[pa.RecordBatch]:
     return batches
 
 
-class GroupSizes(NamedTuple):
-    """Limits on what is written at once: rows, and approximate bytes of features."""
-
-    rows: int = ROWS_AT_ONCE  # of a row group
-    group_bytes: int = 32_000_000  # of a row group
-    taken_bytes: int = 32_000_000  # brought into the order of pages at once
-
-    def within(self, memory: int) -> GroupSizes:
-        """The same with less taken at once if memory is short; several times as much is waiting to
-        be written."""
-        return self._replace(taken_bytes=min(self.taken_bytes, memory // TAKEN_SHARE))
-
-
-GROUP_SIZES, TAKEN_SHARE = GroupSizes(), 64
-TAKING = 2  # threads, at most, that bring features into order: one writes them
+def write_pages(folder: Path, corpus: Corpus, features: Features) -> None:
+    """Write every page of a run, and where its features are."""
+    schema = pa.schema([*AT_HAND, (FEATURES, pa.int64())])
+    rows = features.positions()
+    with pq.ParquetWriter(
+        folder / PAGES_FILE, schema, use_dictionary=REPEATED, compression="zstd"
+    ) as writer:
+        for start in range(0, len(corpus), PAGES_OF_A_GROUP):
+            here = np.arange(start, min(start + PAGES_OF_A_GROUP, len(corpus)))
+            pages = corpus.pages.take(here, AT_HAND.names)
+            writer.write_batch(pa.record_batch([*pages.columns, rows[here]], schema=schema))
 
 
-def write_pages(
-    folder: Path,
-    corpus: Corpus,
-    features: Features,
-    sizes: GroupSizes = GROUP_SIZES,
-    workers: int = 1,
-) -> None:
-    """Write every page of a run with its features."""
-    schema = _page_schema(features)
-    options = {"use_dictionary": REPEATED, "compression": _compression(schema, features)}
-    starts = _taken_together(features, sizes)
-    with pq.ParquetWriter(folder / PAGES_FILE, schema, **options) as writer:
-        for groups in ordered_map(partial(_row_groups, features), starts, min(workers, TAKING)):
-            for start, taken in groups:
-                here = np.arange(start, start + taken.num_rows)
-                pages = corpus.pages.take(here, AT_HAND.names)
-                packed = pack_lists(taken, features.number_lists).to_struct_array()
-                writer.write_batch(pa.record_batch([*pages.columns, packed], schema=schema))
+def write_features(folder: Path, features: Features, workers: int = 1) -> None:
+    """Put the features into a folder of their own: a second name for each file that is there, in
+    the work folder or in an earlier result, so that they are written once."""
+    target = folder / FEATURES
+    target.mkdir()
+
+    def put(number: int) -> None:
+        path, file = target / f"{number:09d}.arrow", features.files[number]
+        if file is None:
+            write_batch(path, features.batches[number])
+            return
+        try:
+            path.hardlink_to(file.path)
+        except OSError:  # on another disk, or on one that does not know such names
+            shutil.copyfile(file.path, path)
+
+    for _ in ordered_map(put, range(len(features.batches)), workers):
+        pass
 
 
-def _compression(schema: pa.Schema, features: Features) -> dict[str, str]:
-    """How each column of `remembered.parquet` is compressed. Lists of hashes, which are nearly all
-    of it, do not shrink; trying takes as long as all other work on them."""
-    hashes = {
-        f"features.{name}"
-        for name in features.number_lists
-        if features.schema.field(name).type.value_type in (pa.uint32(), pa.uint64())
-    }
-    columns = (column for field in schema for column in _columns(field.name, field.type))
-    return {column: "none" if column in hashes else "zstd" for column in columns}
+def read_features(folder: Path, schema: pa.Schema) -> Iterator[tuple[Numbers, pa.RecordBatch]]:
+    """Read the features of all pages, with the page numbers, in any order."""
+    of_spark = is_of_spark(folder)
+    numbers, first = _feature_numbers(folder), 0
+    for batch in features_of_spark(folder, schema) if of_spark else _mapped(folder, schema)[0]:
+        yield numbers[first : first + batch.num_rows], batch
+        first += batch.num_rows
 
 
-def _columns(name: str, kind: pa.DataType) -> Iterator[str]:
-    """The columns that Parquet makes of one, by its names for them."""
-    if pa.types.is_struct(kind):
-        for field in kind:
-            yield from _columns(f"{name}.{field.name}", field.type)
-    elif pa.types.is_nested(kind):
-        yield from _columns(f"{name}.list.element", kind.value_type)
-    else:
-        yield name
-
-
-def read_features(folder: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Read the features of all pages, in the order of ids; of Spark's files where it wrote them."""
+def _feature_numbers(folder: Path) -> Numbers:
+    """The page number of each row of features, in the order of the files."""
     if is_of_spark(folder):
-        yield from features_of_spark(folder, schema)
-        return
-    lists = [field.name for field in schema if pa.types.is_list(field.type)]
-    file = pq.ParquetFile(folder / PAGES_FILE)
-    for batch in file.iter_batches(ROWS_AT_ONCE, columns=["features"]):
-        stored = pa.RecordBatch.from_struct_array(batch["features"])
-        as_bytes = [name for name in lists if pa.types.is_large_binary(stored[name].type)]
-        yield unpack_lists(stored, schema, as_bytes)
+        return feature_numbers_of_spark(folder)
+    rows = pq.read_table(folder / PAGES_FILE, columns=[FEATURES])[FEATURES].to_numpy()
+    return np.asarray(np.argsort(rows), np.int64)
 
 
-def _page_schema(features: Features) -> pa.Schema:
-    """The columns of `remembered.parquet`: id, metadata, features."""
-    fields = [
-        pa.field(each.name, pa.large_binary()) if each.name in features.number_lists else each
-        for each in features.schema
-    ]
-    return pa.schema(
-        [
-            *AT_HAND,
-            pa.field("features", pa.struct(fields), nullable=False),
-        ]
-    )
-
-
-def _taken_together(features: Features, sizes: GroupSizes) -> Iterator[Numbers]:
-    """Where the row groups start that are taken together, and where the last of them ends.
-
-    As many pages as memory allows are taken together, because they may be spread over all parts.
-    """
-    total = offsets_of(features.row_bytes)
-    starts = _group_starts(total, sizes)
-    first = 0
-    while first < len(starts) - 1:
-        most = total[starts[first]] + sizes.taken_bytes
-        last = max(first + 1, int(np.searchsorted(total[starts], most, "right")) - 1)
-        yield starts[first : last + 1]
-        first = last
-
-
-def _row_groups(features: Features, starts: Numbers) -> list[tuple[int, pa.RecordBatch]]:
-    """The features of each row group in the order of pages, with the first page number."""
-    first, *_ = bounds = starts.tolist()
-    taken = features.take(np.arange(first, bounds[-1]))
-    return [(start, taken.slice(start - first, end - start)) for start, end in pairwise(bounds)]
-
-
-def _group_starts(total: Numbers, sizes: GroupSizes) -> Numbers:
-    """Where row groups start: after so many rows or, where pages are large, so many bytes."""
-    count = total.size - 1
-    starts = [np.zeros(1, np.int64)]
-    for first in range(0, count, sizes.rows):
-        group = (total[first : min(first + sizes.rows, count)] - total[first]) // sizes.group_bytes
-        starts.append(first + np.flatnonzero(np.diff(group, prepend=-1 if first else 0)))
-    return np.concatenate([*starts, [count]])
+def _mapped(folder: Path, schema: pa.Schema) -> tuple[list[pa.RecordBatch], list[PartFile]]:
+    """The features of a result, in the order in which it read its pages."""
+    files = [PartFile.of(path) for path in sorted((folder / FEATURES).glob("*.arrow"))]
+    batches = [file.batch() for file in files]
+    for batch, file in zip(batches, files, strict=True):
+        batch.validate(full=True)  # kernels read what the offsets say
+        if batch.schema != schema:
+            raise InputError(f"{file.path} is damaged: it has other columns")
+        file.release()
+    return batches, files

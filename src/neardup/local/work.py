@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,31 @@ class Part:
     size: int  # bytes it was made from
     checksum: str
     is_plain: bool = True  # not compressed
+
+
+class PartFile(NamedTuple):
+    """The file of a part, mapped into memory. What is read of it counts as memory of this process
+    until it is released."""
+
+    path: Path
+    map: mmap.mmap
+
+    @classmethod
+    def of(cls, path: Path) -> PartFile:
+        """Map a file."""
+        with path.open("rb") as file:
+            return cls(path, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def batch(self) -> pa.RecordBatch:
+        """Its batch, whose columns are views of the file unless it is compressed."""
+        return pa.ipc.open_file(pa.py_buffer(self.map)).get_batch(0)
+
+    def release(self) -> None:
+        """Release what was read."""
+        self.map.madvise(mmap.MADV_DONTNEED)
+
+
+Mapped = tuple[list[pa.RecordBatch], list[PartFile | None]]  # None: it is in memory
 
 
 class Parts(ABC):
@@ -155,11 +180,8 @@ class Parts(ABC):
         """
 
     @abstractmethod
-    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
-        """All parts, and the maps of the files they are views of, if they are in files.
-
-        For parts that are not compressed.
-        """
+    def mapped(self) -> Mapped:
+        """All parts, and the files that they are views of. For parts that are not compressed."""
 
     @abstractmethod
     def _write(self, number: int, batch: pa.RecordBatch, size: int) -> Part:
@@ -192,8 +214,8 @@ class MemoryParts(Parts):
         for batch in self.each():
             yield batch if whole else within_keys(batch, first, last)
 
-    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
-        return list(self.each()), []
+    def mapped(self) -> Mapped:
+        return list(self.each()), [None] * len(self.listed)
 
     def finish(self) -> None:
         """Nothing to do: what is in memory is not resumed."""
@@ -297,12 +319,12 @@ class FileParts(MemoryParts):
             columns = [column.to_numpy().copy() for column in batch.columns]
             yield pa.record_batch(columns, schema=self.schema)
 
-    def mapped(self) -> tuple[list[pa.RecordBatch], list[mmap.mmap]]:
+    def mapped(self) -> Mapped:
         with self._room.lock:
             if self._batches:
                 return super().mapped()
-        maps = [_map(self.path(part.number)) for part in self.listed]
-        return [pa.ipc.open_file(pa.py_buffer(each)).get_batch(0) for each in maps], maps
+        files = [PartFile.of(self.path(part.number)) for part in self.listed]
+        return [file.batch() for file in files], [*files]
 
     def spill(self) -> None:
         """Write the parts in memory to files and list them there; the room's lock is held."""
@@ -351,10 +373,7 @@ class FileParts(MemoryParts):
         try:
             with unfinished.open("wb") as file:
                 sink = _Summed(file)
-                with pa.ipc.new_file(
-                    pa.PythonFile(sink, "w"), self.schema, options=options
-                ) as writer:
-                    writer.write_batch(batch)
+                write_batch(pa.PythonFile(sink, "w"), batch, options)
         except OSError:
             unfinished.unlink(missing_ok=True)  # leaves room on a full disk
             raise
@@ -394,6 +413,14 @@ class FileParts(MemoryParts):
         return listed
 
 
+def write_batch(
+    sink: Path | pa.NativeFile, batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions = None
+) -> None:
+    """Write a batch as an Arrow file, as parts are."""
+    with pa.ipc.new_file(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+
+
 def _columns(batch: pa.RecordBatch, names: Sequence[str] | None) -> pa.RecordBatch:
     return batch if names is None else batch.select(list(names))
 
@@ -402,11 +429,6 @@ def _held_bytes(batch: pa.RecordBatch) -> int:
     """The memory that a batch keeps from being freed, also of what it is a part of."""
     size: int = batch.get_total_buffer_size()
     return size
-
-
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _only_if_cut_so(folder: Path, cuts: int) -> None:

@@ -146,21 +146,16 @@ def check_earlier(storage: Storage, folder: str, method: Method) -> None:
 
 def _local_pages(folder: Path) -> Iterator[pa.RecordBatch]:
     names, file = PAGES.names[1:], pq.ParquetFile(folder / result.PAGES_FILE)
-    for numbers, batch in _numbered(file.iter_batches(ROWS_AT_ONCE, columns=names)):
+    first = 0
+    for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
+        numbers = np.arange(first, first + batch.num_rows)
         yield pa.record_batch([numbers, *batch.select(names).columns], schema=PAGES)
+        first += batch.num_rows
 
 
 def _local_features(folder: Path, method: Method) -> Iterator[pa.RecordBatch]:
-    for numbers, batch in _numbered(read_features(folder, method.row_schema)):
-        yield feature_rows(method, numbers, batch)
-
-
-def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.Array, pa.RecordBatch]]:
-    """The batches, each with the numbers of its pages."""
-    first = 0
-    for batch in batches:
-        yield pa.array(np.arange(first, first + batch.num_rows)), batch
-        first += batch.num_rows
+    for numbers, batch in read_features(folder, method.row_schema):
+        yield feature_rows(method, pa.array(numbers), batch)
 
 
 def _local_counts(folder: Path, name: str) -> Iterator[pa.RecordBatch]:
