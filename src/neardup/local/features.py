@@ -126,11 +126,13 @@ class Features(FeatureRows):
 
     def gather(self, step: Callable[[pa.RecordBatch], NDArray[np.generic]]) -> NDArray[np.generic]:
         """A number for each page, which `step` computes batch by batch."""
-        values = [(numbers, step(batch)) for numbers, batch in self.each()]
-        gathered = np.zeros(len(self), values[0][1].dtype if values else np.int64)
-        for numbers, some in values:
-            gathered[numbers] = some
-        return gathered
+        gathered: NDArray[np.generic] | None = None
+        for numbers, batch in self.each():
+            values = step(batch)
+            if gathered is None:
+                gathered = np.zeros(len(self), values.dtype)
+            gathered[numbers] = values
+        return np.zeros(len(self), np.int64) if gathered is None else gathered
 
 
 # Surveys
