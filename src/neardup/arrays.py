@@ -313,18 +313,16 @@ class FeatureRows:
 
     @cached_property
     def _sizes(self) -> dict[str, NDArray[np.unsignedinteger]]:
-        """The length of each list of numbers, by row number."""
+        """The length of each list of numbers, by row number, in as few bits as it takes: most lists
+        are short, and all lengths stay in memory."""
+        sizes = {name: [np.empty(0, np.uint8)] for name in self.number_lists}
+        for number, batch in enumerate(self.batches):
+            for name, of_column in sizes.items():
+                each = np.diff(batch[name].offsets.to_numpy())
+                of_column.append(each.astype(np.min_scalar_type(each.max(initial=0))))
+            self.release(number)
         rows = self.positions()
-        return {name: self._every_size(name)[rows] for name in self.number_lists}
-
-    def _every_size(self, name: str) -> NDArray[np.unsignedinteger]:
-        """The length of each list of a column, batch after batch, in as few bits as it takes: most
-        lists are short, and all lengths stay in memory."""
-        sizes = [np.empty(0, np.uint8)]
-        for batch in self.batches:
-            each = np.diff(batch[name].offsets.to_numpy())
-            sizes.append(each.astype(np.min_scalar_type(each.max(initial=0))))
-        return np.concatenate(sizes)
+        return {name: np.concatenate(of_column)[rows] for name, of_column in sizes.items()}
 
     def _room_for(self, name: str, numbers: Numbers) -> _ListColumn:
         return _ListColumn(self.schema.field(name).type, self._sizes[name][numbers])

@@ -30,11 +30,11 @@ from neardup.text.parse import parse
 
 SAMPLE_PAGES = 64
 # Measured (`python -m bench memory`).
-LIBRARIES_BYTES = 340_000_000  # of the interpreter with numba, Arrow and the kernels
+LIBRARIES_BYTES = 220_000_000  # of the interpreter with NumPy, Arrow and the kernels
 BATCH_COPIES = 3  # of a batch while it is parsed: bytes, UTF-8, text, columns
-RECORD_BYTES = 700  # per page: what stays in memory
-FEATURE_BYTES = 80_000_000  # of features that are held at once, at most
-WRITTEN_ROWS, WRITTEN_BYTES = 65_536, 2_000  # of the tables at a time, and per row
+RECORD_BYTES = 400  # per page: what stays in memory
+FEATURE_BYTES = 40_000_000  # of features that are held at once, at most
+WRITTEN_ROWS, WRITTEN_BYTES = 65_536, 1_200  # of the tables at a time, and per row
 TABLE_BYTES = 1_200  # per page, on disk: its row, and a pair with its verdict
 COUNT_BYTES = 22  # per key and count: of the run and, compressed, of the result
 

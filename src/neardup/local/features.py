@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Numbers, distinct
+from neardup.arrays import FeatureRows, Hashes, Numbers, distinct
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
 from neardup.local.run import equal_ranges, key_ranges, ordered_map, row_ranges, together
 from neardup.local.work import MemoryParts, PartFile, Parts, Run, in_order_of_keys, within_keys
@@ -129,11 +129,13 @@ class Features(FeatureRows):
 
     def gather(self, step: Callable[[pa.RecordBatch], NDArray[np.generic]]) -> NDArray[np.generic]:
         """A number for each page, which `step` computes batch by batch."""
-        values = [(numbers, step(batch)) for numbers, batch in self.each()]
-        gathered = np.zeros(len(self), values[0][1].dtype if values else np.int64)
-        for numbers, some in values:
-            gathered[numbers] = some
-        return gathered
+        gathered: NDArray[np.generic] | None = None
+        for numbers, batch in self.each():
+            values = step(batch)
+            if gathered is None:
+                gathered = np.zeros(len(self), values.dtype)
+            gathered[numbers] = values
+        return np.zeros(len(self), np.int64) if gathered is None else gathered
 
 
 # Surveys
@@ -157,21 +159,40 @@ class CountedSurveys:
 
     @property
     def results(self) -> SurveyResults:
-        """The surveys; made again from the counts if they were released."""
-        if self._results is None:
-            surveys = {
-                name: Survey.from_counts(self._pages, counts.each())
-                for name, counts in self.counts.items()
-            }
-            self._results = SurveyResults(**surveys)
+        """The surveys of all pages, until they are released."""
+        assert self._results is not None
         return self._results
 
     def release(self, memory: int) -> None:
         """Free the surveys if they take much of the memory: once there are features, only the
-        report needs them."""
+        report needs them, and of few pages."""
         size = sum(each.keys.nbytes for each in self.results if each is not None)
         if size > memory * NEARBY_SHARE:
             self._results = None
+
+    def about(self, method: Method, batches: Sequence[pa.RecordBatch]) -> SurveyResults:
+        """The surveys, with what the pages of these batches look up at least."""
+        if self._results is not None:
+            return self._results
+        pages = pa.concat_batches(batches)
+
+        def look_up(name: str, count: Count) -> Survey:
+            sites = method.site_counts if name == "sites" else None
+            keys = count(pages)["key"].to_numpy() if sites is None else sites.lookups(pages)
+            wanted = distinct(keys)
+            here = (_found(counts, wanted) for counts in self.counts[name].each())
+            return Survey.from_counts(self._pages, here)
+
+        return _surveyed(method, look_up)
+
+
+def _found(counts: pa.RecordBatch, wanted: Hashes) -> pa.RecordBatch:
+    """The counts of these keys; both are in order."""
+    keys = counts["key"].to_numpy()
+    place = np.searchsorted(keys, wanted)
+    there = place < keys.size
+    there[there] = keys[place[there]] == wanted[there]
+    return counts.take(pa.array(place[there]))
 
 
 def survey(

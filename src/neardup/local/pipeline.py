@@ -50,6 +50,7 @@ from neardup.rules.clusters import (
     NEW,
     PAGES_AT_ONCE,
     UNCONSTRAINED,
+    Closeness,
     Constraints,
     cluster_pairs,
     in_ranges,
@@ -379,32 +380,38 @@ def settle(
         return np.where(joins, verdicts["similarity"], APART)
 
     with run.stages("cluster") as stage:
-        joins = np.isin(judged.relations, relations)
-        left, right = judged.left[joins], judged.right[joins]
-        similarity = judged.similarities[joins]
-        if judged.method.joining is Joining.REPOSITORY:
-            labels, kept = _stored(judged.corpus, left, right, similarity, prior)
-            return _outcome(judged, labels, kept, run)
-        known = np.full(len(judged.corpus), NEW)
-        if prior.labels is not None and prior.kept is not None:
-            known = join_earlier(prior.labels, prior.kept, left, right, similarity, closeness)
-        free = (known[left] == NEW) & (known[right] == NEW)
-        groups = None
-        if judged.method.joining is Joining.CENTRES:
-            groups = judged.features.gather(judged.method.same_host_group).astype(np.uint64)
-        labels = cluster_pairs(
-            len(judged.corpus),
-            left[free],
-            right[free],
-            similarity[free],
-            closeness,
-            same_host_group=groups,
-            constraints=constraints,
+        joining = JudgedPairs(judged.left, judged.right, judged.similarities).where(
+            np.isin(judged.relations, relations)
         )
-        labels = np.where(known == NEW, labels, known)
+        if judged.method.joining is Joining.REPOSITORY:
+            labels, kept = _stored(judged.corpus, joining, prior)
+            return _outcome(judged, labels, kept, run)
+        labels = _clusters(judged, joining, closeness, constraints, prior)
+        del joining
         kept = _choose_kept(keep, judged, labels)
         stage.advance(len(judged.corpus))
         return _outcome(judged, labels, kept, run)
+
+
+def _clusters(
+    judged: Judged,
+    pairs: JudgedPairs,
+    closeness: Closeness,
+    constraints: Constraints,
+    prior: Prior,
+) -> Numbers:
+    """The cluster of each page, from the pairs that join."""
+    known = None
+    if prior.labels is not None and prior.kept is not None:
+        known = join_earlier(prior.labels, prior.kept, *pairs, closeness)
+        pairs = pairs.where((known[pairs.left] == NEW) & (known[pairs.right] == NEW))
+    groups = None
+    if judged.method.joining is Joining.CENTRES:
+        groups = judged.features.gather(judged.method.same_host_group).astype(np.uint64, copy=False)
+    labels = cluster_pairs(
+        len(judged.corpus), *pairs, closeness, same_host_group=groups, constraints=constraints
+    )
+    return labels if known is None else np.where(known == NEW, labels, known)
 
 
 def _choose_kept(keep: str, judged: Judged, labels: Numbers) -> Numbers:
@@ -420,22 +427,20 @@ def _choose_kept(keep: str, judged: Judged, labels: Numbers) -> Numbers:
     return kept
 
 
-def _stored(
-    corpus: Corpus, left: Numbers, right: Numbers, similarity: Floats, prior: Prior
-) -> tuple[Numbers, Numbers]:
+def _stored(corpus: Corpus, pairs: JudgedPairs, prior: Prior) -> tuple[Numbers, Numbers]:
     """Cluster and kept page of each page, decided in the order of (time, id).
 
     The pages of `prior` come first and keep their decisions.
     """
     order, kept = in_order(corpus), np.arange(len(corpus))
     if prior.labels is None or prior.kept is None:
-        kept = join_repository(order, left, right, similarity, kept)
+        kept = join_repository(order, *pairs, kept)
         return named_by_smallest(kept), kept
     new = prior.labels == NEW
-    fresh = new[left] | new[right]
+    pairs = pairs.where(new[pairs.left] | new[pairs.right])
     order = order[np.argsort(new[order], kind="stable")]
     kept = np.where(new, kept, prior.kept)
-    kept = join_repository(order, left[fresh], right[fresh], similarity[fresh], kept)
+    kept = join_repository(order, *pairs, kept)
     named = prior.labels[kept]
     return np.where(named == NEW, named_by_smallest(kept), named), kept
 

@@ -7,8 +7,9 @@ The sampled pairs come with their evidence and their two texts side by side.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from neardup.kernels.json_text import shared_ends
 from neardup.local.corpus import Corpus
 from neardup.local.pipeline import Judged, Outcome
 from neardup.local.result import json_strings, json_values
+from neardup.methods.base import SurveyResults
 from neardup.model import Relation
 from neardup.report import Language
 from neardup.report.actions import Canonical, canonical_states
@@ -37,6 +39,7 @@ from neardup.report.templates import (
 )
 
 LONGEST_PAGE = 200_000  # characters of a page that are looked at for the text that counts
+PAGE_BYTES_AT_ONCE = 64_000_000
 LONGEST_EVIDENCE = 1_500  # characters
 RELATIONS = [str(relation) for relation in Relation]
 CANONICAL = [str(state) for state in Canonical]
@@ -196,18 +199,36 @@ def _page_texts(
     texts: dict[tuple[int, bool], PageText] = {}
     wanted = {(page, same_host) for *both, same_host in sides for page in both}
     pages = np.array(sorted({page for page, _ in wanted}), np.int64)
-    for numbers, batch in judged.corpus.read_pages(judged.method.columns, pages):
+    read = judged.corpus.read_pages(judged.method.columns, pages)
+    for numbers, batch, surveys in _with_surveys(judged, read):
         for same_host in (False, True):
             rows = [row for row, page in enumerate(numbers.tolist()) if (page, same_host) in wanted]
             if not rows:
                 continue
             some = batch.take(pa.array(rows))
-            weights = judged.method.line_weights(some, judged.surveys.results, same_host=same_host)
+            weights = judged.method.line_weights(some, surveys, same_host=same_host)
             starts = pc.utf8_slice_codeunits(some["text"], 0, LONGEST_PAGE).to_pylist()
             for number, text, weighed in zip(numbers[rows].tolist(), starts, weights, strict=True):
                 lines = weighed.values[: text.count("\n") + 1].to_pylist()
                 texts[number, same_host] = PageText.of(text, lines)
     return texts
+
+
+def _with_surveys(
+    judged: Judged, read: Iterable[tuple[Numbers, pa.RecordBatch]]
+) -> Iterator[tuple[Numbers, pa.RecordBatch, SurveyResults]]:
+    """The pages that were read, with the surveys that they depend on; many of them at a time,
+    because the surveys may have to be looked up."""
+    held: list[tuple[Numbers, pa.RecordBatch]] = []
+    size = 0
+    for each in chain(read, [None]):
+        if held and (each is None or size >= PAGE_BYTES_AT_ONCE):
+            surveys = judged.surveys.about(judged.method, [batch for _, batch in held])
+            yield from ((numbers, batch, surveys) for numbers, batch in held)
+            held, size = [], 0
+        if each is not None:
+            held.append(each)
+            size += each[1].nbytes
 
 
 def _doubtful_first(pair: Pair) -> tuple[int, bool, float, int, int]:

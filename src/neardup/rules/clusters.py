@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.arrays import Mask, offsets_of
+from neardup.arrays import Mask
 from neardup.kernels.grouping import connected_components
 
 Rows = NDArray[np.int64]
@@ -33,7 +33,7 @@ Similarities = NDArray[np.float64]
 Closeness = Callable[[Rows, Rows], Similarities]
 Name = TypeVar("Name", bound=Hashable)
 
-PAGES_AT_ONCE = 1 << 19  # that are clustered at a time, about: each takes some 200 bytes
+PAGES_AT_ONCE = 1 << 17  # that are clustered at a time, about: each takes some 200 bytes
 APART = -1.0  # the similarity of two pages that do not belong together
 
 
@@ -181,21 +181,25 @@ def _among(pages: Rows, closeness: Closeness) -> Closeness:
     return lambda one, other: closeness(pages[one], pages[other])
 
 
-def in_ranges(groups: Rows, left: Rows, right: Rows, most: int) -> Iterator[tuple[Rows, Mask]]:
-    """The pages of groups of several, ascending, and which pairs are inside of these groups: of
-    groups of about `most` pages at a time, so that what is decided within groups takes no more
-    memory. `groups` names the group of each page by its smallest page."""
-    sizes = np.bincount(groups, minlength=groups.size)
-    before = offsets_of(np.where(sizes > 1, sizes, 0))
-    inside = groups[left] == groups[right]
-    first = 0
-    while before[first] < before[-1]:
-        end = max(int(np.searchsorted(before, before[first] + most, "right")) - 1, first + 1)
-        pages = np.flatnonzero((groups >= first) & (groups < end))
-        pages = pages[sizes[groups[pages]] > 1]
-        if pages.size:
-            yield pages, inside & (groups[left] >= first) & (groups[left] < end)
-        first = end
+def in_ranges(groups: Rows, left: Rows, right: Rows, most: int) -> Iterator[tuple[Rows, Rows]]:
+    """The pages of groups of several, and the places of the pairs inside of these groups, both
+    ascending: of whole groups, at most `most` pages at a time unless one group has more. What is
+    decided within groups takes no more memory then. `groups` has the group of each page."""
+    pages = np.flatnonzero(np.bincount(groups, minlength=groups.size)[groups] > 1)
+    pages = pages[np.argsort(groups[pages], kind="stable")]
+    pairs = np.flatnonzero(groups[left] == groups[right])
+    pairs = pairs[np.argsort(groups[left[pairs]], kind="stable")]
+    of_page, of_pair = groups[pages], groups[left[pairs]]
+    first, first_pair = 0, 0
+    while first < pages.size:
+        # Up to the start of the group that goes beyond; a large group is a range of its own.
+        end = min(first + most, pages.size)
+        if end < pages.size:
+            start = int(np.searchsorted(of_page, of_page[end]))
+            end = start if start > first else int(np.searchsorted(of_page, of_page[end], "right"))
+        last_pair = int(np.searchsorted(of_pair, of_page[end - 1], "right"))
+        yield np.sort(pages[first:end]), np.sort(pairs[first_pair:last_pair])
+        first, first_pair = end, last_pair
 
 
 def _clusters_of_components(

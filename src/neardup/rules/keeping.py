@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import Floats, Numbers, booleans
+from neardup.arrays import Floats, Mask, Numbers, booleans
 from neardup.errors import UsageError, unknown
 from neardup.pages.urls import canonicalise
 from neardup.rules.candidates import REACH
@@ -29,13 +29,16 @@ BY_RULE = "rule"  # instead of a policy: the method's own rule decides
 Order = Floats | Numbers
 
 
-@dataclass(frozen=True)
-class JudgedPairs:
+class JudgedPairs(NamedTuple):
     """Pairs of pages and their similarity, NaN if there is none."""
 
     left: Numbers
     right: Numbers
     similarities: Floats
+
+    def where(self, chosen: Mask) -> JudgedPairs:
+        """Some of the pairs."""
+        return JudgedPairs(self.left[chosen], self.right[chosen], self.similarities[chosen])
 
 
 NO_PAIRS = JudgedPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
