@@ -44,7 +44,7 @@ def show_needs(
     keep_policy(settings["keep"], by_rule=method.joining is Joining.REPOSITORY)
     if against is not None:
         check_earlier(Path(against), method)
-    needs = estimate(inputs, limits, method, settings["workers"])
+    needs = estimate(inputs, limits, method, settings["workers"], settings["memory"])
     if needs is None:
         message = "the size of this input is unknown until it is read, so there is no estimate"
     else:

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import zstandard
 
 from neardup.errors import UsageError
-from neardup.local.features import survey_batch
+from neardup.local.features import MAPPED_SHARE, survey_batch
 from neardup.local.run import DEFAULT_MEMORY, default_workers
-from neardup.local.work import PLAIN_SHARE
+from neardup.local.work import PLAIN_SHARE, ROOM_SHARE
 from neardup.methods.base import Method
 from neardup.pages import Limits
 from neardup.pages.inputs import find_files
@@ -82,8 +82,20 @@ def _in_use(workers: int, batch: float) -> int:
     return LIBRARIES_BYTES + round((2 * workers + 1) * BATCH_COPIES * batch)
 
 
+def _held(parts: float, features: float, memory: int) -> int:
+    """Bytes of the parts that are in memory: all of a small run, or as many as there may be; and
+    later, of the features in files, all or some."""
+    room = memory * ROOM_SHARE
+    mapped = features if features <= memory * MAPPED_SHARE else FEATURE_BYTES
+    return round(parts if parts <= room else max(room, mapped))
+
+
 def estimate(
-    inputs: Sequence[str], limits: Limits, method: Method, workers: int | None = None
+    inputs: Sequence[str],
+    limits: Limits,
+    method: Method,
+    workers: int | None = None,
+    memory: int = DEFAULT_MEMORY,
 ) -> Estimate | None:
     """What a run will need; None if the size is unknown (standard input, remote files)."""
     workers = workers or default_workers()
@@ -108,12 +120,14 @@ def estimate(
     largest = max(min(MAX_BYTES, content * count), pc.max(pages["size"]).as_py())
     written = min(count, WRITTEN_ROWS) * WRITTEN_BYTES
     described = features.nbytes / sample.num_rows * count
-    held = round(min(FEATURE_BYTES, described))
-    needed = _in_use(workers, largest) + written + held + count * RECORD_BYTES
     spilled = pages.nbytes / sample.num_rows * count
-    plain = min(spilled, DEFAULT_MEMORY * PLAIN_SHARE)  # the rest is compressed, to about a half
     counts = method.site_counts.count(pages).num_rows if method.site_counts is not None else 0
     counted = counts / sample.num_rows * count * COUNT_BYTES
+    held = _held(spilled + described + counted, described, memory)
+    # Batches are gone when pairs are judged and the result is written.
+    needed = max(_in_use(workers, largest), LIBRARIES_BYTES + held + written)
+    needed += count * RECORD_BYTES
+    plain = min(spilled, memory * PLAIN_SHARE)  # the rest is compressed, to about a half
     disk = plain + (spilled - plain) / 2 + described + counted + count * TABLE_BYTES
     return Estimate(
         count,
