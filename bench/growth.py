@@ -35,7 +35,7 @@ from neardup.local.run import default_workers
 
 SIZES = [20_000, 200_000]
 FULL_SIZE, DISGUISES = 2_000_000, 10
-MOST_TIME, MOST_MEMORY = 11, 2_500_000_000
+MOST_TIME, MOST_MEMORY = 11, 2_400_000_000
 TEXT_DISGUISES, TEXT_MEMORY = [10, 50], "3GB"
 MOST_TEXT_TIME, MOST_TEXT_MEMORY = 5.5, 3_600_000_000
 COLUMNS = pa.schema([("url", pa.string()), ("html", pa.string())])
