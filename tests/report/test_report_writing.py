@@ -96,6 +96,7 @@ def test_when_the_report_fails_there_is_no_result_and_the_run_can_be_resumed(
         raise RuntimeError("no report")
 
     monkeypatch.setattr("neardup.report.document.write_report", fail)
+    monkeypatch.setattr("neardup.local.work.ROOM_SHARE", 0.0)  # what is in memory cannot be resumed
     source = write_jsonl(tmp_path / "pages.jsonl", sample_records())
     with pytest.raises(RuntimeError, match="no report"):
         dedup(str(source), tmp_path / "out", method="exact")
