@@ -85,6 +85,11 @@ def string_columns(*columns: Sequence[str]) -> list[pa.StringArray]:
     return [pa.Array.from_buffers(STRING, rows, buffers, 0, start) for start in starts]
 
 
+def sound(text: str) -> str:
+    """A text as a column has it: with "?" for lone surrogates, which JSON can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 # Numbers and lists
 
 
@@ -408,14 +413,18 @@ def compress_rows(batch: pa.RecordBatch, rows: Iterable[int], level: int = HASHE
     return [compress(batch.slice(row, 1), level) for row in rows]
 
 
-def decompress(schema: pa.Schema, packed: Sequence[bytes]) -> pa.RecordBatch:
-    """What was compressed, as one batch."""
+def decompress(
+    schema: pa.Schema, packed: Sequence[bytes], names: Sequence[str] | None = None
+) -> pa.RecordBatch:
+    """What was compressed, as one batch; all columns, or those that are named."""
     if not packed:
-        return pa.RecordBatch.from_pylist([], schema)
+        return pa.RecordBatch.from_pylist([], schema).select(names or schema.names)
     if not hasattr(_per_thread, "decompressor"):
         _per_thread.decompressor = zstandard.ZstdDecompressor()
     unpack = _per_thread.decompressor.decompress
     rows = [
         pa.ipc.read_record_batch(pa.py_buffer(unpack(each, MAX_BYTES)), schema) for each in packed
     ]
+    if names is not None:
+        rows = [row.select(names) for row in rows]
     return rows[0] if len(rows) == 1 else pa.concat_batches(rows)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from neardup.model import Block, BlockKind, Page, RawPage, Region, Source
 from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
-from neardup.text.parse import pages_from, parse
+from neardup.text.parse import pages_from, parse, parse_pages
 
 MARKUP = """<!doctype html><html lang="en"><head><title>Ferries &amp; tides</title>
 <link rel=canonical href="/ferry"><meta property="article:published_time" content="2021-05-06">
@@ -80,7 +80,9 @@ def test_batches_follow_the_schema_and_the_order() -> None:
 def test_the_batch_does_not_matter() -> None:
     raws = [raw(MARKUP), raw("<p>一二三。四五六。"), raw("a\nb", is_html=False), raw(b"")]
     singly = pa.Table.from_batches([parse(raw_batch([each])) for each in raws])
-    assert pa.Table.from_batches([parse(raw_batch(raws))]).equals(singly.combine_chunks())
+    together = pa.Table.from_batches([parse(raw_batch(raws))])
+    assert together.equals(singly.combine_chunks())
+    assert together.equals(pa.Table.from_batches([parse_pages(raws)]))
 
 
 def test_the_record_wins_over_the_page() -> None:

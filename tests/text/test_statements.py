@@ -18,7 +18,7 @@ from neardup.pages.raw import raw_batch
 from neardup.text import metadata
 from neardup.text.charset import HEAD, bodies_to_utf8, to_utf8
 from neardup.text.metadata import canonical_urls, main_scripts
-from neardup.text.parse import parse
+from neardup.text.parse import parse, parse_pages
 
 some_bytes = st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode())
 bodies = some_bytes | st.sampled_from(
@@ -28,12 +28,10 @@ bodies = some_bytes | st.sampled_from(
 
 @given(st.lists(bodies, max_size=6))
 def test_bodies_to_utf8(pages: list[bytes]) -> None:
-    columns = pa.array([b"before", *pages, b"after"], pa.large_binary()).slice(1, len(pages))
-    data, ends, charsets = bodies_to_utf8(columns, pa.repeat("gbk", len(pages)))
-    found = [
-        (data[ends[row] : ends[row + 1]].tobytes(), charsets[row].as_py())
-        for row in range(len(pages))
-    ]
+    data = np.frombuffer(b"".join([b"before", *pages, b"after"]), np.uint8)
+    ends = np.cumsum([len(b"before"), *map(len, pages)])
+    made = bodies_to_utf8(data, ends, lambda row: "gbk")
+    found = [(made.page(row).tobytes(), made.charsets[row]) for row in range(len(pages))]
     assert found == [to_utf8(page, "gbk") for page in pages]
 
 
@@ -137,6 +135,7 @@ def test_a_batch_says_what_its_pages_say_alone(
     ]
     whole = parse(raw_batch(raws))
     assert whole.to_pylist() == [parse(raw_batch([raw])).to_pylist()[0] for raw in raws]
+    assert whole.to_pylist() == [parse_pages([raw]).to_pylist()[0] for raw in raws]
     for raw, row in zip(raws, whole.to_pylist(), strict=True):
         places = _places(raw.body)
         assert row["title"] == (raw.title or metadata.stated(raw.body, places, 0))

@@ -10,9 +10,11 @@ each compressed separately (`arrays.compress_rows`).
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -186,28 +188,35 @@ def candidates_of_few(
     """`candidates_of_many` for a page that comes alone or with a few stored ones to be judged
     again, without the arrays that many need."""
     turn_of = {number: turn for turn, number in enumerate(arriving)}
-    listed: dict[int, list[int]] = {}
+    outdated = arriving.keys() | gone
+    present = NO_KEYS
+    if not outdated.isdisjoint(map(itemgetter(1), postings)):
+        present = Keys.of(row for row in postings if row[1] in arriving)
+        postings = [row for row in postings if row[1] not in outdated]
+    listed: dict[int, list[int]] = defaultdict(list)
     for key, number in postings:
-        if number not in arriving and number not in gone:
-            listed.setdefault(key, []).append(number)
-    coming: dict[int, list[int]] = {}
+        listed[key].append(number)
+    coming: dict[int, list[int]] = defaultdict(list)
     for key, number in keys.entries():
-        coming.setdefault(key, []).append(number)
-    shared: dict[int, dict[int, int]] = {page: {} for page in arriving}
+        coming[key].append(number)
+    beside: dict[int, list[list[int]]] = {page: [] for page in arriving}  # by key
     forgotten: list[tuple[int, int]] = []
     dropped: set[tuple[int, int]] = set()
     for key, pages in coming.items():  # in order of the keys
-        entries = sorted(listed.get(key, ()))
+        entries = listed.get(key, [])
+        if len(pages) == 1 and len(entries) <= bounds.hot:  # nearly every key
+            beside[pages[0]].append(entries)
+            continue
+        entries = sorted(entries)
         stored, kept = len(entries), 0
-        for page in sorted(pages, key=turn_of.__getitem__) if len(pages) > 1 else pages:
+        for page in sorted(pages, key=turn_of.__getitem__):
             if len(entries) - kept > bounds.hot:
                 kept = len(entries) - bounds.reach
-            counts = shared[page]
-            for number in entries[kept:]:
-                counts[number] = counts.get(number, 0) + 1
+            beside[page].append(entries[kept:])
             entries.append(page)
         forgotten += [(key, number) for number in entries[: min(kept, stored)]]
         dropped.update((key, number) for number in entries[stored:kept])
+    shared = {page: Counter(chain.from_iterable(lists)) for page, lists in beside.items()}
     if bounds.window is not None:
         _leave_out_far_in_time(session, shared, arriving, bounds.window)
     pairs = [
@@ -216,7 +225,6 @@ def candidates_of_few(
         for number in _strongest_of(method, page, counts, turn_of, bounds.candidates)
     ]
     ends = np.array(pairs, np.int64).reshape(-1, 2)
-    present = Keys.of(each for each in postings if each[1] in arriving)
     if dropped:
         keys = keys.only(np.array([entry not in dropped for entry in keys.entries()]))
     return Candidates(ends[:, 0], ends[:, 1], keys, Keys.of(forgotten), present)
@@ -245,15 +253,16 @@ def _strongest_of(
 ) -> list[int]:
     """`_strongest` for one arriving page, from the keys that it shares with others, in order of
     arrival: stored pages come before those of the batch."""
-    chosen = sorted(shared, key=lambda number: (turn_of.get(number, -1), number))
+    chosen = list(shared)
     source = method.candidate_source
     if isinstance(source, SharedKeys) and source.max_single_key_pairs is not None:
-        single = [number for number in chosen if shared[number] == 1]
+        single = [number for number, count in shared.items() if count == 1]
         if len(single) > source.max_single_key_pairs:
-            ends = np.sort([single, [page] * len(single)], axis=0)
-            turns = np.argsort(chance_order(*ends))
-            left_out = {single[turn] for turn in turns[source.max_single_key_pairs :].tolist()}
-            chosen = [number for number in chosen if number not in left_out]
+            others = np.array(single, np.int64)
+            turns = np.argsort(chance_order(np.minimum(others, page), np.maximum(others, page)))
+            chosen = [number for number, count in shared.items() if count > 1]
+            chosen += others[turns[: source.max_single_key_pairs]].tolist()
+    chosen.sort(key=lambda number: (turn_of.get(number, -1), number))
     if len(chosen) > most:
         places = sorted(range(len(chosen)), key=lambda at: (-shared[chosen[at]], -at))
         chosen = [chosen[at] for at in sorted(places[:most])]

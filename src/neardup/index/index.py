@@ -179,8 +179,9 @@ class Index:
     def query_many(self, pages: Sequence[Input]) -> list[Answer]:
         """What `add` would answer for each page if it arrived alone."""
         answered = []
+        columns = self.method.columns
         for page in pages:
-            arrived = take_in([page])
+            arrived = take_in([page], columns=columns)
             answers = self.store.read(partial(self._query, arrived=arrived))
             answered.append(answers[arrived.ids[0]])
         return answered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,9 +15,10 @@ from neardup.model import Page, RawPage
 from neardup.pages import check_page
 from neardup.pages.raw import raw_batch
 from neardup.schemas import PAGES
-from neardup.text.parse import parse
+from neardup.text.parse import ALL, FEW, parse, parse_pages
 
 TOLD = ("id", "url", "host", "title")  # text columns that go into the database
+ROW = (*TOLD, "canonical_url", "time", "text", "size", "digest")  # that a page's row is made of
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,22 @@ def together(arrivals: Sequence[Arrived]) -> Arrived:
     return whole.only(rows)
 
 
-def take_in(pages: Sequence[RawPage | Page], *, packed: bool = False) -> Arrived:
+def take_in(
+    pages: Sequence[RawPage | Page], *, packed: bool = False, columns: Collection[str] = ALL
+) -> Arrived:
     """Parse pages. Of several pages with the same id the last one counts.
 
-    Two ids are equal if they are stored as the same text (`_without_nul`).
+    Two ids are equal if they are stored as the same text (`_without_nul`). `columns` are those
+    needed beside `ROW`.
     """
+    columns = frozenset([*ROW, *columns])
     for page in pages:
         check_page(page)
     last = {page.id: place for place, page in enumerate(pages)}
     raws = [page for place, page in enumerate(pages) if last[page.id] == place]
     if any(not page.id for page in raws):
         raise UsageError("a page without an id or URL cannot be stored: give it an id")
-    batches = [_parsed(group) for group in _same_kind(raws)]
+    batches = [_parsed(group, columns) for group in _same_kind(raws)]
     batch = _without_nul(_joined(batches))
     stored = batch["id"].to_pylist()
     names = dict(zip((page.id for page in raws), stored, strict=True))
@@ -92,11 +97,15 @@ def _same_kind(pages: Sequence[RawPage | Page]) -> list[list[RawPage | Page]]:
     return groups
 
 
-def _parsed(pages: list[RawPage | Page]) -> pa.RecordBatch:
+def _parsed(pages: list[RawPage | Page], columns: Collection[str]) -> pa.RecordBatch:
     if isinstance(pages[0], RawPage):
-        return parse(raw_batch([page for page in pages if isinstance(page, RawPage)]))
+        raws = [page for page in pages if isinstance(page, RawPage)]
+        if len(raws) <= FEW:
+            return parse_pages(raws, columns)
+        return parse(raw_batch(raws), columns=columns)
     rows = [_row(page) for page in pages if isinstance(page, Page)]
-    return pa.RecordBatch.from_pylist(rows, PAGES)
+    batch = pa.RecordBatch.from_pylist(rows, PAGES)
+    return batch.select([name for name in PAGES.names if name in columns])
 
 
 def _row(page: Page) -> dict[str, object]:

@@ -124,7 +124,7 @@ def make_plan(
     fresh = list(range(first, first + pages.num_rows))
     sites = _without(sites_of(method, session, pages), gone)
     stale = _stale(method, session, sites, pages.num_rows, gone)
-    batch, stale = _with_stored(session, pages, stale)
+    batch, stale = _with_stored(method, session, pages, stale)
     surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, memory.counts)
     features = method.describe(batch, surveyed)
     before = memory.features.read(method, session, stale)
@@ -194,14 +194,16 @@ def _stale(
 
 
 def _with_stored(
-    session: Session, pages: pa.RecordBatch, stale: list[int]
+    method: Method, session: Session, pages: pa.RecordBatch, stale: list[int]
 ) -> tuple[pa.RecordBatch, list[int]]:
-    """The new pages, and the stale ones whose text is stored."""
+    """The new pages, and the stale ones whose text is stored: with what the method reads of
+    them."""
     texts = session.content("texts", stale) if stale else {}
     if not texts:
         return pages, []
-    stored = decompress(PAGES, list(texts.values()))
-    return pa.concat_batches([pages, stored]), list(texts)
+    names = [name for name in method.columns if name in pages.schema.names]
+    stored = decompress(PAGES, list(texts.values()), names)
+    return pa.concat_batches([pages.select(names), stored]), list(texts)
 
 
 def _changed_rows(

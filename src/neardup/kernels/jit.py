@@ -268,14 +268,16 @@ class _Engine:
                 for each in vars(builtins).values()
                 if isinstance(each, type) and issubclass(each, BaseException)
             },
-            "numba_unpickle": ctypes.cast(_unpickle, ctypes.c_void_p).value,
         }
-        for name, at in self._symbols.items():
-            llvm.add_symbol(name, at)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        target = llvm.Target.from_triple(llvm.get_process_triple())
+        machine = target.create_target_machine(jit=True, opt=0)  # kernels are compiled already
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_unpickling()), machine)
+        self._engine.finalize_object()
+        self._symbols["numba_unpickle"] = self._engine.get_function_address("known_object")
+        for name, at in self._symbols.items():
+            llvm.add_symbol(name, at)
         self._kept: list[object] = []  # machine code has their addresses
 
     def fits(self, code: Code) -> bool:
@@ -329,15 +331,50 @@ def _extension(*path: str) -> Any:
     return module
 
 
+# Objects that compiled code refers to: the classes of what it returns or raises. Each array that a
+# kernel returns asks for one, so machine code looks them up; it calls Python for those not met yet.
+SLOTS = 1 << 12
 _objects: dict[int, object] = {}  # by the address of their pickles, which are part of the code
+_known = np.zeros((SLOTS, 2), np.uint64)  # addresses of pickles and of their objects
+
+KNOWN_OBJECT = """
+define ptr @known_object(ptr %pickle, i32 %size, ptr %digest) {{
+  %address = ptrtoint ptr %pickle to i64
+  %mixed = mul i64 %address, -7046029254386353131
+  %number = lshr i64 %mixed, {shift}
+  %slot = getelementptr [2 x i64], ptr inttoptr (i64 {known} to ptr), i64 %number
+  %key = load i64, ptr %slot
+  %is_known = icmp eq i64 %key, %address
+  br i1 %is_known, label %known, label %unknown
+known:
+  %place = getelementptr i64, ptr %slot, i64 1
+  %object = load ptr, ptr %place
+  call void inttoptr (i64 {incref} to ptr)(ptr %object)
+  ret ptr %object
+unknown:
+  %made = call ptr inttoptr (i64 {unpickle} to ptr)(ptr %pickle, i32 %size, ptr %digest)
+  ret ptr %made
+}}
+"""
+
+
+def _unpickling() -> str:
+    return KNOWN_OBJECT.format(
+        shift=64 - SLOTS.bit_length() + 1,
+        known=_known.ctypes.data,
+        incref=ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value,
+        unpickle=ctypes.cast(_unpickle, ctypes.c_void_p).value,
+    )
 
 
 def _unpickled(pickled: int, size: int, _: int) -> object:
-    """An object that compiled code refers to: a class of what it returns or raises. Numba's own
-    function for this imports numba."""
-    if pickled not in _objects:
-        _objects[pickled] = pickle.loads(ctypes.string_at(pickled, size))
-    return _objects[pickled]
+    """An object that compiled code refers to. Numba's own function for this imports numba."""
+    made = _objects.get(pickled)
+    if made is None:
+        made = _objects[pickled] = pickle.loads(ctypes.string_at(pickled, size))
+    slot = (pickled * 11400714819323198485 % 2**64) // (2**64 // SLOTS)
+    _known[slot] = pickled, id(made)
+    return made
 
 
 _unpickle = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(

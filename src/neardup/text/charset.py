@@ -16,17 +16,17 @@ import codecs
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
-from neardup.arrays import Numbers, offsets_of, read_only
+from neardup.arrays import Numbers, offsets_of
 from neardup.config import read_toml
 from neardup.kernels.page_bytes import odd_charsets
 from neardup.kernels.utf8 import is_utf8, utf8_damage
@@ -157,30 +157,34 @@ class Bodies(NamedTuple):
 
     data: NDArray[np.uint8]
     ends: Numbers
-    charsets: pa.StringArray
+    charsets: list[str]
+
+    def page(self, row: int) -> memoryview:
+        """The bytes of a page, not copied."""
+        return memoryview(self.data)[self.ends[row] : self.ends[row + 1]]  # type: ignore[arg-type]
 
 
-def bodies_to_utf8(bodies: pa.LargeBinaryArray, declared: pa.StringArray) -> Bodies:
-    """`to_utf8` of a column. Bodies that are UTF-8 already are not copied if all are."""
-    count = len(bodies)
-    _, offsets, content = bodies.buffers()
-    ends = np.frombuffer(offsets, np.int64, count + 1, bodies.offset * 8)
-    data = read_only(np.frombuffer(content or b"", np.uint8))
+def bodies_to_utf8(
+    data: NDArray[np.uint8], ends: Numbers, declared: Callable[[int], str]
+) -> Bodies:
+    """`to_utf8` of many bodies; `declared` is what the header of each says. Bodies that are UTF-8
+    already are not copied if all are."""
+    charsets = [UTF_8] * (ends.size - 1)
     odd = odd_charsets(data, ends, HEAD)
     if not odd.any():
-        return Bodies(data, ends, pa.repeat(UTF_8, count))
-    charsets, sizes = [UTF_8] * count, np.diff(ends)
+        return Bodies(data, ends, charsets)
+    sizes = np.diff(ends)
     pieces: list[bytes | memoryview] = []
     view = memoryview(data)  # type: ignore[arg-type]
     rows = np.flatnonzero(odd).tolist()
     for before, row in pairwise([-1, *rows]):
         body = view[ends[row] : ends[row + 1]].tobytes()
-        piece, charsets[row] = to_utf8(body, declared[row].as_py())
+        piece, charsets[row] = to_utf8(body, declared(row))
         sizes[row] = len(piece)
         pieces += [view[ends[before + 1] : ends[row]], piece]
     pieces.append(view[ends[rows[-1] + 1] : ends[-1]])
     joined = np.frombuffer(b"".join(pieces), np.uint8)
-    return Bodies(joined, offsets_of(sizes), pa.array(charsets, pa.string()))
+    return Bodies(joined, offsets_of(sizes), charsets)
 
 
 def _recode(body: bytes, codec: str) -> bytes:

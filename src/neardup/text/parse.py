@@ -18,7 +18,7 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, cached_property
 from itertools import pairwise
@@ -32,9 +32,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from neardup.arrays import (
+    STRING,
+    Mask,
     booleans,
     list_array,
     number_array,
+    offsets_of,
+    read_only,
+    sound,
     string_array,
     string_buffers,
     string_columns,
@@ -44,7 +49,7 @@ from neardup.kernels.characters import count_scripts, unmix
 from neardup.kernels.plain_text import normal_texts
 from neardup.kernels.scan import Scan, Scanner
 from neardup.kernels.sentences import count_sentences
-from neardup.model import Block, BlockKind, Page, Region
+from neardup.model import Block, BlockKind, Page, RawPage, Region
 from neardup.pages.urls import canonicalise, host
 from neardup.schemas import DESCRIPTION, PAGES, TIME
 from neardup.text import metadata
@@ -62,40 +67,107 @@ def parse(
 
     `columns` names the columns of `schemas.PAGES` to make, and may name `description`.
     """
-    bodies = bodies_to_utf8(raw["body"], raw["charset"])
-    scan = _scan(bodies, raw["is_html"], alt_texts=alt_texts)
-    text, text_ends = unmix(scan.text, scan.text_ends)
-    stated = Statements(bodies.data, bodies.ends, scan.places)
-    tables, images, anchors = scan.counts.T.astype(np.int32, order="C")
+    bodies = bodies_to_utf8(*_bytes_of(raw["body"]), lambda row: raw["charset"][row].as_py())
+    parsed = _Parsed(bodies, booleans(raw["is_html"]), alt_texts=alt_texts)
+    stated = Statements(bodies.data, bodies.ends, parsed.places)
+    made = {name: raw[name] for name in ("id", "again", "source", "record")}
+    if {"url", "canonical_url", "host"} & {*columns}:
+        addresses = stated.addresses(raw["url"])
+        made |= zip(("url", "canonical_url", "host"), addresses, strict=True)
+    if {"script", "language"} & {*columns}:
+        made["script"] = main_scripts(parsed.scripts)
     makers: dict[str, Callable[[], pa.Array]] = {
         "title": lambda: unmixed(stated.titles(raw["title"])),
         "time": lambda: _times(raw["time"], stated),
-        "charset": lambda: bodies.charsets,
-        "text": lambda: string_array(text, text_ends),
-        "kinds": lambda: list_array(scan.kinds, scan.block_ends),
-        "regions": lambda: list_array(scan.regions, scan.block_ends),
-        "link_shares": lambda: list_array(scan.link_shares, scan.block_ends),
-        "tables": lambda: number_array(tables),
-        "images": lambda: number_array(images),
-        "anchors": lambda: number_array(anchors),
-        "sentences": lambda: number_array(count_sentences(text, text_ends)),
+        "charset": lambda: pa.array(bodies.charsets, pa.string()),
+        "language": lambda: stated.languages(made["script"]),
         "size": lambda: pc.binary_length(raw["body"]),
-        "digest": lambda: _digests(bodies),
         "description": lambda: stated.column(scan_meta.DESCRIPTION),
     }
-    made = {name: raw[name] for name in ("id", "again", "source", "record")}
-    if raw.num_rows <= FEW:
-        made |= _stated_by_page(raw, stated, scan.places, count_scripts(text, text_ends))
-        columns_left = {*columns} - {*made}
-    else:
-        columns_left = {*columns}
-    if {"url", "canonical_url", "host"} & columns_left:
-        addresses = stated.addresses(raw["url"])
-        made |= zip(("url", "canonical_url", "host"), addresses, strict=True)
-    if {"script", "language"} & columns_left:
-        made["script"] = main_scripts(count_scripts(text, text_ends))
-    if "language" in columns_left:
-        made["language"] = stated.languages(made["script"])
+    return _batch(columns, made, makers | parsed.makers)
+
+
+def parse_pages(pages: Sequence[RawPage], columns: Collection[str] = ALL) -> pa.RecordBatch:
+    """The records of one raw page or a few (`FEW`): what they state is read page by page, and no
+    column is made to be read again, which takes half the time."""
+    sizes = np.array([len(page.body) for page in pages], np.int64)
+    data = np.frombuffer(b"".join([page.body for page in pages]), np.uint8)
+    bodies = bodies_to_utf8(data, offsets_of(sizes), lambda row: sound(pages[row].charset))
+    parsed = _Parsed(bodies, np.array([page.is_html for page in pages]), alt_texts=False)
+    rows = [_stated(page, row, bodies, parsed) for row, page in enumerate(pages)]
+    values = dict(zip(_STATED, zip(*rows, strict=True), strict=True))
+    texts = [name for name in _STATED_TEXTS if name in columns]
+    made = dict(zip(texts, string_columns(*(values[name] for name in texts)), strict=True))
+    makers: dict[str, Callable[[], pa.Array]] = {
+        "time": lambda: pa.array(values["time"], TIME),
+        "size": lambda: number_array(sizes),
+        "record": lambda: number_array(np.array(values["record"], np.int64)),
+    }
+    return _batch(columns, made, makers | parsed.makers)
+
+
+# What a page states, or what is stated about it; all but the last two are texts.
+_STATED = ("id", "again", "url", "canonical_url", "host", "title", "language", "script", "charset")
+_STATED += ("source", "time", "record")
+_STATED_TEXTS = _STATED[:-2]
+
+
+def _stated(page: RawPage, row: int, bodies: Bodies, parsed: _Parsed) -> tuple[object, ...]:
+    """What `_STATED` names of a page."""
+    content, places = bodies.page(row), parsed.places[row].tolist()
+    script = main_script(parsed.scripts[row].tolist())
+    url, canonical = metadata.address(content, places, sound(page.url))
+    title = sound(page.title) or metadata.stated(content, places, scan_meta.TITLE)
+    if not title.isascii():
+        [title] = unmixed(pa.array([title], STRING)).to_pylist()
+    language = metadata.language(content, places, script)
+    time = page.time or metadata.published(content, places)
+    about = page.id, page.again, url, canonical, host(url), title, language, script
+    return *about, bodies.charsets[row], page.source.path, time, page.source.record
+
+
+class _Parsed:
+    """Pages that are scanned, and the columns that follow."""
+
+    def __init__(self, bodies: Bodies, is_html: Mask, *, alt_texts: bool) -> None:
+        self._bodies = bodies
+        self._scan = _scan(bodies, is_html, alt_texts=alt_texts)
+        self._text = unmix(self._scan.text, self._scan.text_ends)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Where pages state something: see `Scan`."""
+        return self._scan.places
+
+    @cached_property
+    def scripts(self) -> NDArray[np.int64]:
+        """How many letters of each script each page has."""
+        return count_scripts(*self._text)
+
+    @property
+    def makers(self) -> dict[str, Callable[[], pa.Array]]:
+        scan = self._scan
+        return {
+            "text": lambda: string_array(*self._text),
+            "kinds": lambda: list_array(scan.kinds, scan.block_ends),
+            "regions": lambda: list_array(scan.regions, scan.block_ends),
+            "link_shares": lambda: list_array(scan.link_shares, scan.block_ends),
+            "tables": lambda: self._counts(0),
+            "images": lambda: self._counts(1),
+            "anchors": lambda: self._counts(2),
+            "sentences": lambda: number_array(count_sentences(*self._text)),
+            "digest": lambda: _digests(self._bodies),
+        }
+
+    def _counts(self, which: int) -> pa.Array:
+        return number_array(self._scan.counts[:, which].astype(np.int32))
+
+
+def _batch(
+    columns: Collection[str],
+    made: Mapping[str, pa.Array],
+    makers: Mapping[str, Callable[[], pa.Array]],
+) -> pa.RecordBatch:
     schema = _schema_of(frozenset(columns))
     arrays = [made[name] if name in made else makers[name]() for name in schema.names]
     return pa.record_batch(arrays, schema=schema)
@@ -107,40 +179,20 @@ def _schema_of(columns: frozenset[str]) -> pa.Schema:
     return pa.schema([field for field in (*PAGES, DESCRIPTION) if field.name in columns])
 
 
-_STATED = ("url", "canonical_url", "host", "title", "language", "script")
+def _bytes_of(bodies: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    _, offsets, content = bodies.buffers()
+    ends = np.frombuffer(offsets, np.int64, len(bodies) + 1, bodies.offset * 8)
+    return read_only(np.frombuffer(content or b"", np.uint8)), ends
 
 
-def _stated_by_page(
-    raw: pa.RecordBatch,
-    stated: Statements,
-    places: NDArray[np.int64],
-    scripts: NDArray[np.int64],
-) -> dict[str, pa.Array]:
-    """The columns of `Statements`, page by page: for a few pages that takes a third of the time."""
-    rows, times = [], []
-    known = zip(*(raw[name].to_pylist() for name in ("url", "title", "time")), strict=True)
-    for row, (known_url, known_title, known_time) in enumerate(known):
-        page, place = stated.page(row), places[row].tolist()
-        script = metadata.main_script(scripts[row].tolist())
-        url, canonical = metadata.address(page, place, known_url)
-        title = known_title or metadata.stated(page, place, scan_meta.TITLE)
-        language = metadata.language(page, place, script)
-        times.append(known_time or metadata.published(page, place))
-        rows.append((url, canonical, host(url), title, language, script))
-    columns = zip(*rows, strict=True) if rows else [()] * len(_STATED)
-    made = dict(zip(_STATED, string_columns(*columns), strict=True))
-    return {**made, "title": unmixed(made["title"]), "time": pa.array(times, TIME)}
-
-
-def _scan(bodies: Bodies, is_html: pa.BooleanArray, *, alt_texts: bool) -> Scan:
-    if not is_html.true_count:
+def _scan(bodies: Bodies, is_html: Mask, *, alt_texts: bool) -> Scan:
+    if not is_html.any():
         return _scan_texts(bodies)
     data, ends, _ = bodies
-    view = memoryview(data)  # type: ignore[arg-type]
     scanner = Scanner(len(is_html), int(ends[-1] - ends[0]))
-    while scanner.scan_pages(data, ends, booleans(is_html), alt_texts=alt_texts):
+    while scanner.scan_pages(data, ends, is_html, alt_texts=alt_texts):
         page = scanner.page - 1
-        article = metadata.article_body(view[ends[page] : ends[page + 1]], scanner.places[page])
+        article = metadata.article_body(bodies.page(page), scanner.places[page])
         if article and not metadata.shows(scanner.last_text(), article):
             scanner.rescan(np.frombuffer(article, np.uint8), html=b"<" in article)
     return scanner.result()
@@ -169,9 +221,7 @@ def _times(known: pa.Array, stated: Statements) -> pa.Array:
 
 
 def _digests(bodies: Bodies) -> pa.Array:
-    view = memoryview(bodies.data)  # type: ignore[arg-type]
-    pages = pairwise(bodies.ends.tolist())
-    digests = [xxh3_64_intdigest(view[start:end]) for start, end in pages]
+    digests = [xxh3_64_intdigest(bodies.page(row)) for row in range(bodies.ends.size - 1)]
     return number_array(np.array(digests, np.uint64))
 
 
