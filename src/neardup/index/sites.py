@@ -88,9 +88,8 @@ def sites_of(method: Method, session: Session, pages: pa.RecordBatch) -> Sites:
     """The sites of new pages, and the stored pages that represent them."""
     if method.site_counts is None:
         return Sites(pages.num_rows, [], {})
-    keys = method.site_counts.sites(pages)
-    numbers = keys["key"].to_numpy().view(np.int64).tolist()
-    rows = sorted({*zip(numbers, keys["row"].to_pylist(), strict=True)})
+    batch_rows, keys = method.site_counts.sites(pages)
+    rows = sorted({*zip(keys.view(np.int64).tolist(), batch_rows.tolist(), strict=True)})
     samples: dict[int, list[int]] = {site: [] for site, _ in rows}
     for site, number in session.on_sites(list(samples)):
         samples[site].append(number)
@@ -154,10 +153,9 @@ def survey_of_sites(
 ) -> tuple[Survey, list[SiteKeys]]:
     """The counts over the batch and the pages that represent its sites, and the keys of each row of
     the batch."""
-    own = counts.page_keys(batch)
     if not siblings and not sites.have_company(batch.num_rows):
-        return Survey.from_keys([], NO_KEYS), own
-    return Survey.from_keys([*own, *siblings], counts.lookups(batch)), own
+        return Survey.from_keys([], NO_KEYS), counts.page_keys(batch)
+    return counts.survey(batch, siblings)
 
 
 def survey_of_all(method: Surveys, session: Session, batch: pa.RecordBatch) -> Survey:

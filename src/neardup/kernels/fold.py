@@ -81,11 +81,14 @@ def folding_table() -> FoldingTable:
 
 def fold(data: Bytes, offsets: Numbers) -> tuple[Bytes, Numbers]:
     """The documents of a UTF-8 buffer, folded, as a buffer and its offsets."""
-    return _fold(data, offsets, folding_table())
+    return fold_documents(data, offsets, folding_table())
 
 
 @kernel
-def _fold(data: Bytes, offsets: Numbers, tables: FoldingTable) -> tuple[Bytes, Numbers]:
+def fold_documents(
+    data: Bytes, offsets: Numbers, tables: FoldingTable
+) -> tuple[Bytes, Numbers]:
+    """`fold`, with its table."""
     ends = np.zeros(len(offsets), np.int64)
     out = np.empty(offsets[-1] - offsets[0] + PIECE_BYTES, np.uint8)
     group = np.empty(PIECE_CODES, np.int64)  # a character and what may join it

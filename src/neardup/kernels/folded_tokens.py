@@ -79,12 +79,10 @@ def folded_token_hashes(
     if bits is None:
         data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
         bits = text_bits(data)
-    hashes = np.empty(len(data) // 2 + len(offsets) + SPARE + 2 * RUN_SPARE, np.uint64)
-    counts = _all_hashes(data, offsets, bits.runs, bits.odd, hashes, _tables())
-    hashes = hashes[: counts[counts != LEFT].sum()]
+    hashes, places, counts = _hashes(data, offsets, bits.runs, bits.odd, _tables())
+    if places[-1] == hashes.size:
+        return hashes, places
     left = np.flatnonzero(counts == LEFT)
-    if not left.size:
-        return hashes, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     others, places = token_hashes(*fold(*_documents(data, offsets, left)))
     return _merged(hashes, counts, others, places)
 
@@ -137,6 +135,23 @@ def _code_hashes(codes: Offsets) -> Hashes:
     for place in range(len(codes)):
         hashes[place] = mixed(taken_in(np.uint64(0), _bytes_of(codes[place])[0]))
     return hashes
+
+
+@kernel
+def _hashes(
+    data: Bytes, offsets: Offsets, runs: Bits, odd: Bits, tables: Tables
+) -> tuple[Hashes, Offsets, Offsets]:
+    """The hashes of all documents that can be done here, where those of each start, and how many
+    each has. One that cannot be done has none, and the last place is `LEFT`."""
+    hashes = np.empty(len(data) // 2 + len(offsets) + SPARE + 2 * RUN_SPARE, np.uint64)
+    counts = _all_hashes(data, offsets, runs, odd, hashes, tables)
+    places = np.zeros(len(offsets), np.int64)
+    for document in range(len(counts)):
+        places[document + 1] = places[document] + max(counts[document], 0)
+    filled = places[-1]
+    if (counts == LEFT).any():
+        places[-1] = LEFT
+    return hashes[:filled], places, counts
 
 
 @kernel

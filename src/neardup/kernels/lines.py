@@ -107,6 +107,16 @@ def without_digits(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @kernel
+def line_numbers(
+    data: NDArray[np.uint8], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
+    """`line_hashes` and `line_traces` of the lines, their digits apart."""
+    masked = without_digits(data)
+    long_lines, traces = line_traces(masked, starts)
+    return line_hashes(masked, starts), long_lines, traces
+
+
+@kernel
 def line_traces(
     data: NDArray[np.uint8], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels.jit import Bytes, kernel
 from neardup.kernels.lines import line_starts
+from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.kernels.own_shingles import heaviest_sentences, own_shingles
 from neardup.kernels.own_text import (
     Weights,
@@ -154,6 +155,32 @@ def weigh(
     on_most = (levels >= NEARLY_ALL * host_pages) & (levels <= host_pages)
     of_others = levels >= np.maximum(2 * with_title, SEVERAL)
     return Weighed(units, kept, on_host, own_titles, of_others & on_most & (sites.titles != 0))
+
+
+@kernel
+def keys(
+    shingles: NDArray[np.uint32],
+    shingle_places: Offsets,
+    sentences: Hashes,
+    sentence_places: Offsets,
+    amounts: Weights,
+    enough: float,
+    bands: int,
+    rows: int,
+) -> tuple[Offsets, Hashes]:
+    """Blocking keys and their pages: `bands` hashes of `rows` samples of the shingles each, and the
+    sentences; none of pages with less than `enough` own text."""
+    of_bands = group_hashes(one_permutation(shingles, shingle_places, bands * rows), rows)
+    room = of_bands.size + len(sentences)
+    pages, numbers, filled = np.empty(room, np.int64), np.empty(room, np.uint64), 0
+    for page in range(len(amounts)):
+        if amounts[page] >= enough:
+            here = sentences[sentence_places[page] : sentence_places[page + 1]]
+            for some in (of_bands[page], here):
+                pages[filled : filled + len(some)] = page
+                numbers[filled : filled + len(some)] = some
+                filled += len(some)
+    return pages[:filled], numbers[:filled]
 
 
 class Features(NamedTuple):

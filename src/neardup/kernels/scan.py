@@ -8,6 +8,7 @@ docs/decisions/0002-scanner.md for what it leaves out on purpose.
 
 from __future__ import annotations
 
+from threading import local
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +105,21 @@ class Scan(NamedTuple):
     places: NDArray[np.int64]  # by page and kind of scan_meta: start and end in the page's bytes
 
 
+_of_thread = local()
+
+
+def _room() -> tuple[Frames, Pieces]:
+    """Open elements and pieces of a page, numbered from 1. Nothing of a page is left for the next,
+    so a thread makes them once: for a page that comes alone that takes as long as to scan it."""
+    if not hasattr(_of_thread, "room"):
+        _of_thread.room = (
+            np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32),
+            np.empty((scan_assembly.MAX_PIECES + 1, scan_assembly.PIECE_SIZE), np.int64),
+        )
+    room: tuple[Frames, Pieces] = _of_thread.room
+    return room
+
+
 class Scanner:
     """Scans page after page into arrays that it owns; one per thread and batch."""
 
@@ -114,9 +130,7 @@ class Scanner:
         room = size + size // 5 + pages + 1
         self.text = np.empty(room, np.uint8)
         self.marks = np.empty(room // 2 + 1, np.uint32)
-        # Open elements and pieces of a page are numbered from 1.
-        self.frames = np.zeros((MAX_DEPTH + 1, FRAME_SIZE), np.int32)
-        self.pieces = np.empty((scan_assembly.MAX_PIECES + 1, scan_assembly.PIECE_SIZE), np.int64)
+        self.frames, self.pieces = _room()
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.ends = np.zeros((pages + 1, 2), np.int64)
         self.counts = np.zeros((pages, 3), np.int64)
@@ -217,18 +231,35 @@ class Scanner:
         """All pages, in arrays of their own size; nothing can be scanned after that."""
         ends = self.ends[: self.page + 1]
         text_end, block_end = ends[-1]
-        marks = self.marks[:block_end]
         self.text.resize(text_end, refcheck=False)  # gives the rest of the room back, in place
+        kinds, regions = np.empty(block_end, np.uint8), np.empty(block_end, np.uint8)
+        link_shares = np.empty(block_end, np.float32)
+        _read_marks(self.marks[:block_end], kinds, regions, link_shares)
         return Scan(
             self.text,
             ends[:, 0].copy(),
-            (marks & KIND_MASK).astype(np.uint8),
-            (marks >> MARK_REGION_SHIFT & REGION_MASK).astype(np.uint8),
-            (marks >> SHARE_SHIFT).astype(np.float32) / np.float32(WHOLE),
+            kinds,
+            regions,
+            link_shares,
             ends[:, 1].copy(),
             self.counts[: self.page],
             self.places[: self.page],
         )
+
+
+@kernel
+def _read_marks(
+    marks: Marks,
+    kinds: NDArray[np.uint8],
+    regions: NDArray[np.uint8],
+    link_shares: NDArray[np.float32],
+) -> None:
+    """Write kind, region and link share of each block."""
+    for block in range(len(marks)):  # the compiler makes vector operations of it
+        mark = marks[block]
+        kinds[block] = mark & np.uint32(KIND_MASK)
+        regions[block] = mark >> np.uint32(MARK_REGION_SHIFT) & np.uint32(REGION_MASK)
+        link_shares[block] = np.float32(mark >> np.uint32(SHARE_SHIFT)) / np.float32(WHOLE)
 
 
 @kernel

@@ -255,8 +255,33 @@ def page_keys(
 
 
 @kernel
+def count_on_sites(
+    lines: Hashes,
+    documents: Offsets,
+    furniture: NDArray[np.bool_],
+    traces: Hashes,
+    traced: Offsets,
+    hosts: Hashes,
+    titles: Hashes,
+    sites: Hashes,
+    others: Hashes,
+) -> tuple[Hashes, Offsets, CountTable]:
+    """`page_keys` of some pages, and the counts of what they will look up among these keys and
+    those of other pages: every line may be furniture on one page and text on another."""
+    keys, starts = page_keys(lines, documents, furniture, traces, traced, hosts, titles, sites)
+    no = np.zeros_like(furniture)
+    wanted, _ = page_keys(lines, documents, no, traces, traced, hosts, titles, sites)
+    every = np.empty(len(keys) + len(others), np.uint64)
+    every[: len(keys)] = keys
+    every[len(keys) :] = others
+    several, counts = counts_among(wanted, every)
+    return keys, starts, count_table(several, counts)
+
+
+@kernel
 def counts_among(wanted: Hashes, keys: Hashes) -> tuple[Hashes, Offsets]:
     """Those of the wanted keys that stand among `keys` more than once, in order, and how often.
+    A wanted key may be repeated.
 
     Keys are hashes, and 0 is none. Bits tell which may be wanted and which may be repeated: these
     are small enough for the cache, and choosing by them takes no branch that could be guessed

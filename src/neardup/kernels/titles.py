@@ -1,13 +1,21 @@
 # ruff: noqa: PLR1714 - compiled: comparisons, not tuples to search
-"""Whether a page shows its title: a page whose text did not arrive has it in its head only."""
+"""Titles: a number for the words of one, and whether a page shows its own.
+
+A page whose text did not arrive has its title in its head only.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.characters import character_classes
+from neardup.kernels.fold import FoldingTable, fold_documents, folding_table
 from neardup.kernels.jit import Bytes, Numbers, borrowing_kernel, inlined_kernel, kernel
+from neardup.kernels.lines import NINE, ZERO
+from neardup.kernels.shingles import Hashes, document_hashes
 from neardup.kernels.text_bits import BLOCK, equal_bits, lowest_bit
+from neardup.kernels.tokens import tokens_of
 
 SHORT = 4  # bytes: such a title says nothing
 HALF = 6  # bytes: two Han characters
@@ -16,6 +24,27 @@ SPACE, DASH, UNDERSCORE, BAR, CASE = 32, 45, 95, 124, 32
 NOT_ASCII = 0x80
 TWO_BYTES, MIDDLE_DOT, LEFT_QUOTE, RIGHT_QUOTE = 0xC2, 0xB7, 0xAB, 0xBB  # · « » in UTF-8
 THREE_BYTES, PUNCTUATION, EN_DASH, EM_DASH = 0xE2, 0x80, 0x93, 0x94
+
+
+def title_hashes(titles: Bytes, offsets: Numbers) -> Hashes:
+    """A number for the words of each title, its numbers apart; 0 for one without words."""
+    return _title_hashes(titles, offsets, folding_table(), *character_classes())
+
+
+@kernel
+def _title_hashes(
+    titles: Bytes,
+    offsets: Numbers,
+    folding: FoldingTable,
+    index: NDArray[np.uint16],
+    pages: Bytes,
+) -> Hashes:
+    folded, places = fold_documents(titles, offsets, folding)
+    for at in range(len(folded)):
+        if ZERO <= folded[at] <= NINE:
+            folded[at] = SPACE
+    hashes, _, _, ends = tokens_of(folded, places, index, pages, False)
+    return document_hashes(hashes[: ends[-1]], ends)
 
 
 @kernel

@@ -54,18 +54,18 @@ MIX_SHIFT = np.uint64(33)
 def token_hashes(data: Bytes, offsets: Numbers) -> tuple[NDArray[np.uint64], Numbers]:
     """`(hashes, document_offsets)`: those of document d are at
     `document_offsets[d]:document_offsets[d + 1]`."""
-    hashes, _, _, places = _tokens(data, offsets, *character_classes(), False)
+    hashes, _, _, places = tokens_of(data, offsets, *character_classes(), False)
     return hashes[: places[-1]], places
 
 
 def token_spans(data: Bytes, offsets: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """`(starts, ends, document_offsets)`: where in `data` the tokens are."""
-    _, starts, ends, places = _tokens(data, offsets, *character_classes(), True)
+    _, starts, ends, places = tokens_of(data, offsets, *character_classes(), True)
     return starts[: places[-1]], ends[: places[-1]], places
 
 
 @kernel
-def _tokens(
+def tokens_of(
     data: Bytes, offsets: Numbers, index: NDArray[np.uint16], pages: Bytes, spans: bool
 ) -> tuple[NDArray[np.uint64], Numbers, Numbers, Numbers]:
     """Hashes, starts, ends and document offsets, with room for all tokens; either hashes or spans

@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 
 from neardup.arrays import booleans, distinct, list_array, ragged, read_only, string_buffers
 from neardup.kernels import key_order, lines, site
-from neardup.kernels.fold import fold
-from neardup.kernels.shingles import document_hashes, mix_all
+from neardup.kernels.shingles import mix_all
 from neardup.kernels.text_bits import TextBits, text_bits
-from neardup.kernels.tokens import token_hashes
+from neardup.kernels.titles import title_hashes
 from neardup.model import BlockKind, Region
-from neardup.schemas import COUNTS, KEYS
+from neardup.schemas import COUNTS
 from neardup.text.views import Lines, main_lines
 
 Keys = NDArray[np.uint64]
@@ -55,6 +54,7 @@ class Survey:
     pages: int
     keys: Keys  # ascending, each once
     counts: Numbers
+    known_table: site.CountTable | None = None
 
     @classmethod
     def from_counts(cls, pages: int, counts: Iterable[pa.RecordBatch]) -> Survey:
@@ -72,6 +72,8 @@ class Survey:
     @property
     def table(self) -> site.CountTable:
         """The counts as the table that kernels look up (`kernels.site.count_table`)."""
+        if self.known_table is not None:
+            return self.known_table
         with _BUILDING:  # one thread builds it, the others wait
             return self._table
 
@@ -135,16 +137,18 @@ class SiteCounts(Protocol):
         """Every key that these pages will look up, each once, for an engine that hands a batch only
         the counts it needs."""
 
-    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
-        """The sites that each page belongs to (`schemas.KEYS`): the pages it is counted with."""
+    def survey(self, pages: pa.RecordBatch, others: Sequence[Keys]) -> tuple[Survey, list[Keys]]:
+        """The counts that these pages will look up, over them and other pages, of which
+        `page_keys` are given; and their own `page_keys`."""
+
+    def sites(self, pages: pa.RecordBatch) -> tuple[Numbers, Keys]:
+        """The sites that pages belong to, the pages they are counted with: rows and keys."""
 
 
 # Lines by host and furniture
 
 FEW_HOSTS = 8  # are not worth a dictionary
 FURNITURE_REGIONS = int(Region.NAV), int(Region.FOOTER)
-IS_DIGIT = np.isin(np.arange(256), list(b"0123456789"))
-WITHOUT_DIGITS = np.where(IS_DIGIT, ord(" "), np.arange(256)).astype(np.uint8)
 FURNITURE_LINKS = 0.5  # share of links from which a line is furniture
 
 
@@ -260,20 +264,20 @@ class Layout:
         """The bytes of the text, classified; counting does without."""
         return text_bits(self.data) if self.known_bits is None else self.known_bits
 
-    @cached_property
+    @property
     def hashes(self) -> Keys:
         """A number for each line, its digits apart."""
-        if self.known_hashes is not None:
-            return self.known_hashes
-        return read_only(lines.line_hashes(self._masked, self.starts))
+        return self._numbers[0] if self.known_hashes is None else self.known_hashes
 
-    @cached_property
+    @property
     def traces(self) -> Traces:
         """The traces of long lines."""
-        if self.known_traces is not None:
-            return self.known_traces
-        long_lines, traces = lines.line_traces(self._masked, self.starts)
-        return Traces(long_lines, read_only(traces))
+        return self._numbers[1] if self.known_traces is None else self.known_traces
+
+    @cached_property
+    def _numbers(self) -> tuple[Keys, Traces]:
+        hashes, long_lines, traces = lines.line_numbers(self.data, self.starts)
+        return read_only(hashes), Traces(long_lines, read_only(traces))
 
     def furniture_keys(self, least: int) -> Keys:
         """The sites that the furniture of each page tells, from `least` lines of it."""
@@ -286,10 +290,6 @@ class Layout:
     @cached_property
     def _of_furniture(self) -> dict[int, Keys]:
         return {}
-
-    @cached_property
-    def _masked(self) -> NDArray[np.uint8]:
-        return lines.without_digits(self.data)
 
 
 def text_bytes(texts: pa.StringArray) -> tuple[NDArray[np.uint8], Numbers]:
@@ -323,8 +323,7 @@ class LineCounts:
         page = Layout.of(pages)
         if not page.has_sites:
             return [NO_KEYS] * pages.num_rows
-        keys, starts = self._keys_by_page(page, page.furniture)
-        return [keys[first:end].copy() for first, end in pairwise(starts.tolist())]
+        return _cut(*self._keys_by_page(page, page.furniture))
 
     def lookups(self, pages: pa.RecordBatch) -> Keys:
         """A line that is furniture here may be none on other pages, so it is looked up, too."""
@@ -332,17 +331,31 @@ class LineCounts:
         keys, _ = self._keys_by_page(page, np.zeros(page.furniture.size, np.bool_))
         return distinct(keys)
 
-    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+    def survey(self, pages: pa.RecordBatch, others: Sequence[Keys]) -> tuple[Survey, list[Keys]]:
+        page = Layout.of(pages)
+        counted = np.concatenate([NO_KEYS, *others])
+        keys, starts, table = site.count_on_sites(*self._about(page, page.furniture), counted)
+        own = _cut(keys, starts)
+        return Survey(len(own) + len(others), table[2], table[3], table), own
+
+    def sites(self, pages: pa.RecordBatch) -> tuple[Numbers, Keys]:
         """The host of each page, and its furniture keys."""
         page = Layout.of(pages)
-        every = np.column_stack([page.hosts, page.furniture_keys(self.min_furniture)])
-        rows, columns = np.nonzero(every)
-        return pa.record_batch([rows, every[rows, columns]], schema=KEYS)
+        hosts, of_furniture = page.hosts[:, None], page.furniture_keys(self.min_furniture)
+        every = np.concatenate([hosts, of_furniture], axis=1)
+        rows, columns = every.nonzero()
+        return rows, every[rows, columns]
 
     def _keys_by_page(self, page: Layout, furniture: NDArray[np.bool_]) -> tuple[Keys, Numbers]:
         """What each page counts one for, and where that of each starts."""
+        return site.page_keys(*self._about(page, furniture))
+
+    def _about(
+        self, page: Layout, furniture: NDArray[np.bool_]
+    ) -> tuple[Keys, Numbers, NDArray[np.bool_], Keys, Numbers, Keys, Keys, Keys]:
+        """What the keys of pages depend on."""
         traces = page.traces
-        return site.page_keys(
+        return (
             page.hashes,
             page.documents,
             furniture,
@@ -366,6 +379,11 @@ class LineCounts:
         return np.concatenate([hosts[hosts != 0], titles[titles != 0], of_lines, of_traces])
 
 
+def _cut(keys: Keys, starts: Numbers) -> list[Keys]:
+    """The keys of each page, in arrays of their own."""
+    return [keys[first:end].copy() for first, end in pairwise(starts.tolist())]
+
+
 def _may_have_sites(pages: pa.RecordBatch) -> bool:
     """As `Layout.has_sites`, without a look at the text."""
     return pc.any(pc.not_equal(pages["host"], "")).as_py() or bool(_of_markup(pages, 0)[3].any())
@@ -379,8 +397,8 @@ def _of_markup(
     if "kinds" not in pages.schema.names:
         no = np.zeros(text_lines, bool)
         return np.zeros(text_lines, np.float32), no.view(np.uint8), no, no
-    link_shares = ragged(pages["link_shares"]).values
-    regions, kinds = ragged(pages["regions"]).values, ragged(pages["kinds"]).values
+    columns = pages["link_shares"], pages["regions"], pages["kinds"]
+    link_shares, regions, kinds = (column.flatten().to_numpy() for column in columns)
     menus, furniture = site.furniture_lines(
         regions, kinds, link_shares, FURNITURE_REGIONS, int(BlockKind.CONTROL), FURNITURE_LINKS
     )
@@ -395,8 +413,7 @@ def title_keys(pages: pa.RecordBatch) -> Keys:
     data, offsets = string_buffers(pages["title"])
     if offsets[0] == offsets[-1]:
         return none
-    folded, places = fold(data, offsets)
-    return document_hashes(*token_hashes(WITHOUT_DIGITS[folded], places))
+    return title_hashes(data, offsets)
 
 
 def host_keys_of(hosts: pa.StringArray) -> Keys:
@@ -447,10 +464,14 @@ class BlockCounts:
         keys: Keys = self.count(pages)["key"].to_numpy()
         return keys
 
-    def sites(self, pages: pa.RecordBatch) -> pa.RecordBatch:
+    def survey(self, pages: pa.RecordBatch, others: Sequence[Keys]) -> tuple[Survey, list[Keys]]:
+        own = self.page_keys(pages)
+        return Survey.from_keys([*own, *others], self.lookups(pages)), own
+
+    def sites(self, pages: pa.RecordBatch) -> tuple[Numbers, Keys]:
         """The host of each page that has one."""
         rows = np.flatnonzero(booleans(pc.not_equal(pages["host"], "")))
-        return pa.record_batch([rows, _text_keys(pages["host"].take(pa.array(rows)))], schema=KEYS)
+        return rows, _text_keys(pages["host"].take(pa.array(rows)))
 
 
 def _block_keys(chosen: Lines, pages: pa.RecordBatch) -> tuple[Keys, Keys]:

@@ -40,7 +40,6 @@ from neardup.arrays import (
 from neardup.kernels import lines as text_lines
 from neardup.kernels import own_features, own_shingles, site
 from neardup.kernels.folded_tokens import folded_token_hashes
-from neardup.kernels.minhash import group_hashes, one_permutation
 from neardup.kernels.own_features import SAMPLE_BYTES, Constants, Cut, OnSites, Weighed
 from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.kernels.titles import titles_in_texts
@@ -52,6 +51,7 @@ from neardup.methods.base import (
     Numbers,
     SharedKeys,
     SurveyResults,
+    key_batch,
 )
 from neardup.methods.own_text.verdict import (
     FEW,
@@ -63,7 +63,7 @@ from neardup.methods.own_text.verdict import (
     relations,
 )
 from neardup.model import Relation
-from neardup.schemas import KEYS, RELATED, VERDICTS
+from neardup.schemas import RELATED, VERDICTS
 from neardup.text.sites import NO_COUNTS, NO_KEYS, Layout, LineCounts, SiteCounts, text_bytes
 from neardup.text.views import View, view_lines
 
@@ -258,17 +258,9 @@ class OwnText(Method):
         return np.asarray(features.column("amount").to_numpy() >= self.options.enough)
 
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
-        shingles, places = ragged(features.column("shingles"))
-        samples = one_permutation(shingles, places, BANDS * ROWS)
-        bands = group_hashes(samples, ROWS)
-        sentences, sentence_places = ragged(features.column("sentences"))
-        rows = np.arange(features.num_rows)
-        every_row = np.concatenate(
-            [np.repeat(rows, BANDS), np.repeat(rows, sizes_of(sentence_places))]
-        )
-        every_key = np.concatenate([bands.ravel(), sentences])
-        enough = self._decidable(features)[every_row]
-        return pa.record_batch([every_row[enough], every_key[enough]], schema=KEYS)
+        lists = *ragged(features.column("shingles")), *ragged(features.column("sentences"))
+        amounts = features.column("amount").to_numpy()
+        return key_batch(*own_features.keys(*lists, amounts, self.options.enough, BANDS, ROWS))
 
     def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
         return np.asarray(features["amount"].to_numpy() < 0)
