@@ -26,6 +26,7 @@ import numpy as np
 from bench.stages import StageClock
 from bench.timing import best_seconds, dedup_command, in_process, kept_bytecode, run_command
 from neardup.api import dedup
+from neardup.arrays import string_buffers
 from neardup.evaluation.synth import write_set
 from neardup.kernels.scan import Scanner
 from neardup.local import features, outcome, pipeline, prior, run, work
@@ -95,7 +96,10 @@ def small_runs(pages: Path, work: Path) -> float:
 def measure_scan(path: Path) -> dict[str, Any]:
     """The scanner alone over the pages of a file."""
     batches = [batch.pages for batch in read([str(path)])]
-    bodies = [bodies_to_utf8(each["body"], each["charset"]) for each in batches]
+    bodies = [
+        bodies_to_utf8(*string_buffers(each["body"]), each["charset"].to_pylist().__getitem__)
+        for each in batches
+    ]
 
     def scan(some: Sequence[Bodies]) -> None:
         for data, ends, _ in some:

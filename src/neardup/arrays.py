@@ -31,17 +31,18 @@ Hashes = NDArray[np.uint64]
 Number = TypeVar("Number", np.int64, np.uint64)
 
 STRING = pa.string()
+LARGE = pa.LargeStringArray, pa.LargeBinaryArray  # with offsets of 64 bits
 LARGEST_OFFSET = 2**31 - 1  # of text and lists with offsets of 32 bits
 
 # Strings
 
 
 def string_buffers(
-    column: pa.StringArray | pa.LargeStringArray,
+    column: pa.StringArray | pa.LargeStringArray | pa.LargeBinaryArray,
 ) -> tuple[NDArray[np.uint8], Numbers]:
-    """The UTF-8 bytes of a column, not copied, and the offsets of its rows in them."""
+    """The bytes of a column, not copied, and the offsets of its rows in them."""
     _, offsets, data = column.buffers()
-    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    width = np.int64 if isinstance(column, LARGE) else np.int32
     if not len(column):
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
     rows = np.frombuffer(offsets, width, len(column) + 1, column.offset * np.dtype(width).itemsize)

@@ -213,8 +213,8 @@ def test_groups_pairs_and_keys_agree(drawn: list[tuple[str, str, str]]) -> None:
     numbers = range(len(drawn))
     expected = [min([other for other in range(n) if same(n, other)], default=n) for n in numbers]
     assert groups == expected
-    keys = identical.identity_keys(rows)
-    of_page = [set(keys["key"].to_numpy()[keys["row"].to_numpy() == n].tolist()) for n in numbers]
+    key_rows, keys = identical.identity_keys(rows)
+    of_page = [set(keys[key_rows == n].tolist()) for n in numbers]
     pairs = [(one, other) for other in numbers for one in range(other)]
     left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     kinds = identical.identical_in(FeatureRows.of(rows), left, right).tolist()

@@ -136,8 +136,8 @@ def keys_of(method: Method, features: pa.RecordBatch, numbers: Rows) -> Keys:
     if is_exhaustive(method):
         return NO_KEYS
     in_order = assigner(method) is not None
-    batch = identity_keys(features) if in_order else method.row_keys(features)
-    keys, pages = batch["key"].to_numpy().view(np.int64), numbers[batch["row"].to_numpy()]
+    rows, unsigned = identity_keys(features) if in_order else method.row_keys(features)
+    keys, pages = unsigned.view(np.int64), numbers[rows]
     order = np.lexsort((pages, keys))
     keys, pages = keys[order], pages[order]
     new = np.ones(keys.size, bool)

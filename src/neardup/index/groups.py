@@ -94,9 +94,10 @@ class _Grouping:
         groups: list[list[int]] = []
         rest: list[Component] = []
         for each in components:
-            # Most pages of a crawl: alone, or joined with one other page.
-            plain = len(each.pages) == 1 or (len(each.pages) == 2 and not self.graph.constraints)
-            if plain:
+            # Nearly all pages of a crawl: alone, or with copies each of which is one of the others.
+            count = len(each.pages)
+            complete = 2 * len(each.edges) == count * (count - 1) and not self.graph.constraints
+            if count == 1 or complete:
                 groups.append(sorted(each.pages))
             else:
                 rest.append(each)

@@ -85,9 +85,7 @@ def fold(data: Bytes, offsets: Numbers) -> tuple[Bytes, Numbers]:
 
 
 @kernel
-def fold_documents(
-    data: Bytes, offsets: Numbers, tables: FoldingTable
-) -> tuple[Bytes, Numbers]:
+def fold_documents(data: Bytes, offsets: Numbers, tables: FoldingTable) -> tuple[Bytes, Numbers]:
     """`fold`, with its table."""
     ends = np.zeros(len(offsets), np.int64)
     out = np.empty(offsets[-1] - offsets[0] + PIECE_BYTES, np.uint8)

@@ -468,9 +468,10 @@ def _keys(
     return in_order_of_keys(joined) if in_order else joined
 
 
-def _numbered(keys: pa.RecordBatch, pages: Numbers) -> pa.RecordBatch:
+def _numbered(row_keys: tuple[Numbers, Hashes], pages: Numbers) -> pa.RecordBatch:
     """Keys by page number instead of row."""
-    return pa.record_batch([pages[keys["row"].to_numpy()], keys["key"]], schema=KEYS)
+    rows, keys = row_keys
+    return pa.record_batch([pages[rows], keys], schema=KEYS)
 
 
 def _pairs(method: Method, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:

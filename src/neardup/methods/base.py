@@ -32,7 +32,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, booleans, list_array, one_batch
+from neardup.arrays import FeatureRows, Hashes, booleans, list_array, one_batch
 from neardup.errors import UsageError
 from neardup.kernels.identity import NEITHER
 from neardup.methods import identical
@@ -260,12 +260,13 @@ class Method(ABC):
         return pa.record_batch(columns, schema=self.row_schema)
 
     @final
-    def row_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The blocking keys of described pages; identical pages share some of them."""
-        key_batches = [self.keys(rows), identical.identity_keys(rows)]
-        return pa.concat_batches(
-            [keys if keys.schema == KEYS else keys.cast(KEYS) for keys in key_batches]
-        )
+    def row_keys(self, rows: pa.RecordBatch) -> tuple[Numbers, Hashes]:
+        """The blocking keys of described pages, each after its row; identical pages share some."""
+        keys = self.keys(rows)
+        own = (keys[name].to_numpy() for name in ("row", "key"))
+        both = zip(own, identical.identity_keys(rows), strict=True)
+        of_rows, numbers = (np.concatenate(each) for each in both)
+        return of_rows.astype(np.int64, copy=False), numbers.astype(np.uint64, copy=False)
 
     @final
     def relate(

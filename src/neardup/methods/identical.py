@@ -39,13 +39,14 @@ from neardup.kernels.identity import CONTENT, NEITHER, SHELLS
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.titles import titles_in_texts
 from neardup.model import Relation
-from neardup.schemas import KEYS, PAIRS, VERDICTS
+from neardup.schemas import PAIRS, VERDICTS
 from neardup.text.sites import host_keys_of
 
 SHELL_REASON = "the host shows the same text on other pages: shells whose own text is missing"
 MARKUP = 16  # bytes more than the text has: a page, not a plain text
 ENOUGH = 90  # bytes of text: 15 words of English, 30 Han characters; own-text asks for as much
 NO_TITLE = np.uint64(xxhash.xxh3_64_intdigest(b""))
+NO_TITLES = np.empty(0, np.uint8), np.zeros(1, np.int64)
 READS = ("title", "text", "digest", "host", "size")  # of `schemas.PAGES`
 COLUMNS = [
     pa.field("text_high", pa.uint64()),  # both 0 for a page without text
@@ -72,22 +73,28 @@ _VERDICTS = pa.record_batch(  # on BYTES, CONTENT and SHELLS
 def identity_columns(pages: pa.RecordBatch) -> list[pa.Array]:
     """`COLUMNS` of pages as they were parsed; of plain texts the column `text` is enough."""
     text, offsets = string_buffers(pages["text"])
+    names = pages.schema.names
+    titles = string_buffers(pages["title"]) if "title" in names else NO_TITLES
     content, digest = memoryview(text), xxhash.xxh3_128_digest  # type: ignore[arg-type]
     digests = b"".join([digest(content[start:end]) for start, end in pairwise(offsets.tolist())])
     sizes = sizes_of(offsets)
     halves = np.frombuffer(digests, np.uint64).reshape(-1, 2) * (sizes > 0)[:, None]
     high, low = halves.T.copy()
-    names = pages.schema.names
     bytes_key = pages["digest"].to_numpy() if "digest" in names else low
-    title_key = _title_keys(pages["title"]) if "title" in names else NO_TITLE
+    title_key = _title_keys(*titles)
     content_key = np.where(sizes >= ENOUGH, title_key, bytes_key)
-    shell_key = _shell_keys(pages, sizes) if "host" in names else np.zeros(sizes.size, np.uint64)
+    shell_key = np.zeros(sizes.size, np.uint64)
+    if "host" in names:
+        # It does not show its title, or has markup and little text.
+        little = (sizes < ENOUGH) & (pages["size"].to_numpy() > sizes + MARKUP)
+        may_be_shell = ~titles_in_texts(*titles, text, offsets) | little
+        if may_be_shell.any():
+            shell_key = np.where(may_be_shell, host_keys_of(pages["host"]), shell_key)
     return [number_array(each) for each in (high, low, bytes_key, content_key, shell_key)]
 
 
-def _title_keys(titles: pa.StringArray) -> Hashes | np.uint64:
+def _title_keys(data: NDArray[np.uint8], offsets: Numbers) -> Hashes | np.uint64:
     """A digest of each title, or one for all where there are none, as of plain texts."""
-    data, offsets = string_buffers(titles)
     if offsets[0] == offsets[-1]:
         return NO_TITLE
     content, digest = memoryview(data), xxhash.xxh3_64_intdigest  # type: ignore[arg-type]
@@ -95,26 +102,15 @@ def _title_keys(titles: pa.StringArray) -> Hashes | np.uint64:
     return np.array(keys, np.uint64)
 
 
-def _shell_keys(pages: pa.RecordBatch, sizes: Numbers) -> Hashes:
-    """The host of each page that does not show its title, or has markup and little text."""
-    buffers = *string_buffers(pages["title"]), *string_buffers(pages["text"])
-    without_title = ~titles_in_texts(*buffers)
-    little = (sizes < ENOUGH) & (pages["size"].to_numpy() > sizes + MARKUP)
-    may_be_shell = without_title | little
-    if not may_be_shell.any():
-        return np.zeros(sizes.size, np.uint64)
-    return np.where(may_be_shell, host_keys_of(pages["host"]), np.uint64(0))
-
-
-def identity_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Keys (`schemas.KEYS`) that identical pages share.
+def identity_keys(rows: pa.RecordBatch) -> tuple[Numbers, Hashes]:
+    """Keys that identical pages share, each after its row.
 
     Each page has two: pairs that share a single key may be left out as chance.
     """
     high, low = rows["text_high"].to_numpy(), rows["text_low"].to_numpy()
-    with_text = np.flatnonzero(high | low)
+    [with_text] = (high | low).nonzero()
     keys = np.concatenate([high[with_text], low[with_text]])
-    return pa.record_batch([np.concatenate([with_text, with_text]), keys], schema=KEYS)
+    return np.concatenate([with_text, with_text]), keys
 
 
 def content_keys(rows: pa.RecordBatch) -> tuple[Hashes, Hashes]:

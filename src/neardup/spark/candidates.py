@@ -102,8 +102,8 @@ def keys_of(method: Method, features: DataFrame, range_size: int) -> DataFrame:
 
 def _row_keys(method: Method, batch: pa.RecordBatch) -> tuple[Hashes, Numbers]:
     """The keys of some pages, and the number of the page that each is of."""
-    rows = method.row_keys(features_of(method, batch["features"]))
-    return rows["key"].to_numpy(), batch["number"].to_numpy()[rows["row"].to_numpy()]
+    rows, keys = method.row_keys(features_of(method, batch["features"]))
+    return keys, batch["number"].to_numpy()[rows]
 
 
 def _keyed(keys: Hashes, numbers: Numbers, range_size: int) -> pa.RecordBatch:

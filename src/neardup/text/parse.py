@@ -38,7 +38,6 @@ from neardup.arrays import (
     list_array,
     number_array,
     offsets_of,
-    read_only,
     sound,
     string_array,
     string_buffers,
@@ -67,7 +66,7 @@ def parse(
 
     `columns` names the columns of `schemas.PAGES` to make, and may name `description`.
     """
-    bodies = bodies_to_utf8(*_bytes_of(raw["body"]), lambda row: raw["charset"][row].as_py())
+    bodies = bodies_to_utf8(*string_buffers(raw["body"]), lambda row: raw["charset"][row].as_py())
     parsed = _Parsed(bodies, booleans(raw["is_html"]), alt_texts=alt_texts)
     stated = Statements(bodies.data, bodies.ends, parsed.places)
     made = {name: raw[name] for name in ("id", "again", "source", "record")}
@@ -106,10 +105,10 @@ def parse_pages(pages: Sequence[RawPage], columns: Collection[str] = ALL) -> pa.
     return _batch(columns, made, makers | parsed.makers)
 
 
-# What a page states, or what is stated about it; all but the last two are texts.
-_STATED = ("id", "again", "url", "canonical_url", "host", "title", "language", "script", "charset")
-_STATED += ("source", "time", "record")
-_STATED_TEXTS = _STATED[:-2]
+# What a page states, or what is stated about it.
+_ADDRESSES = ("id", "again", "url", "canonical_url", "host")
+_STATED_TEXTS = (*_ADDRESSES, "title", "language", "script", "charset", "source")
+_STATED = (*_STATED_TEXTS, "time", "record")
 
 
 def _stated(page: RawPage, row: int, bodies: Bodies, parsed: _Parsed) -> tuple[object, ...]:
@@ -177,12 +176,6 @@ def _batch(
 def _schema_of(columns: frozenset[str]) -> pa.Schema:
     """The schema of these columns; kept, as making it takes a tenth of a page's time."""
     return pa.schema([field for field in (*PAGES, DESCRIPTION) if field.name in columns])
-
-
-def _bytes_of(bodies: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    _, offsets, content = bodies.buffers()
-    ends = np.frombuffer(offsets, np.int64, len(bodies) + 1, bodies.offset * 8)
-    return read_only(np.frombuffer(content or b"", np.uint8)), ends
 
 
 def _scan(bodies: Bodies, is_html: Mask, *, alt_texts: bool) -> Scan:

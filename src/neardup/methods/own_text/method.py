@@ -51,7 +51,6 @@ from neardup.methods.base import (
     Numbers,
     SharedKeys,
     SurveyResults,
-    key_batch,
 )
 from neardup.methods.own_text.verdict import (
     FEW,
@@ -63,7 +62,7 @@ from neardup.methods.own_text.verdict import (
     relations,
 )
 from neardup.model import Relation
-from neardup.schemas import RELATED, VERDICTS
+from neardup.schemas import KEYS, RELATED, VERDICTS
 from neardup.text.sites import NO_COUNTS, NO_KEYS, Layout, LineCounts, SiteCounts, text_bytes
 from neardup.text.views import View, view_lines
 
@@ -151,13 +150,13 @@ class OwnText(Method):
         sample_texts = string_array(made.sample_bytes, made.sample_offsets)
         return pa.record_batch(
             [
-                page.hosts,
-                page.titles,
-                weighed.own_titles,
-                made.texts,
-                made.masses,
-                made.host_masses,
-                made.amounts,
+                number_array(page.hosts),
+                number_array(page.titles),
+                number_array(weighed.own_titles),
+                number_array(made.texts),
+                number_array(made.masses),
+                number_array(made.host_masses),
+                number_array(made.amounts),
                 list_array(made.shingles, made.shingle_places),
                 list_array(made.run_lines, made.run_places),
                 list_array(made.run_tokens, made.run_places),
@@ -260,7 +259,8 @@ class OwnText(Method):
     def keys(self, features: pa.RecordBatch) -> pa.RecordBatch:
         lists = *ragged(features.column("shingles")), *ragged(features.column("sentences"))
         amounts = features.column("amount").to_numpy()
-        return key_batch(*own_features.keys(*lists, amounts, self.options.enough, BANDS, ROWS))
+        rows, keys = own_features.keys(*lists, amounts, self.options.enough, BANDS, ROWS)
+        return pa.record_batch([number_array(rows), number_array(keys)], schema=KEYS)
 
     def shells(self, features: pa.RecordBatch) -> NDArray[np.bool_]:
         return np.asarray(features["amount"].to_numpy() < 0)
