@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -220,27 +220,31 @@ class FeatureRows:
     """
 
     def __init__(
-        self, schema: pa.Schema, batches: Sequence[pa.RecordBatch], numbers: Sequence[Numbers]
+        self,
+        schema: pa.Schema,
+        batches: Sequence[pa.RecordBatch],
+        numbers: Sequence[Numbers],
+        places: Places | None = None,
     ) -> None:
-        """`numbers` are the numbers of the rows of each batch."""
+        """`numbers` are the numbers of the rows of each batch; `places` says the same, if known."""
         self.schema = schema
         self.batches = batches
         self.numbers = numbers
-        count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
         self._parts: Sequence[FeatureRows] = ()
         self._addresses: dict[object, Addresses] = {}  # by what computes them
-        # Row numbers may have gaps: a Spark task has some pages of a run.
-        self._places = Places(np.zeros(count, np.int32), np.zeros(count, np.int32))
-        for number, rows in enumerate(numbers):
-            self._places.batches[rows] = number
-            self._places.rows[rows] = np.arange(rows.size)
+        self._places = _places_of(numbers) if places is None else places
 
     @classmethod
     def of(cls, *batches: pa.RecordBatch) -> FeatureRows:
         """The rows of batches, numbered one batch after another."""
-        starts = offsets_of(np.array([batch.num_rows for batch in batches], np.int64))
-        numbers = [np.arange(start, end) for start, end in pairwise(starts.tolist())]
-        return FeatureRows(batches[0].schema, batches, numbers)
+        counts = [batch.num_rows for batch in batches]
+        places = Places(
+            np.repeat(np.arange(len(batches), dtype=np.int32), counts),
+            np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
+        )
+        ends = accumulate(counts)
+        numbers = [np.arange(end - count, end) for count, end in zip(counts, ends, strict=True)]
+        return FeatureRows(batches[0].schema, batches, numbers, places)
 
     @classmethod
     def at(cls, parts: Sequence[FeatureRows], places: Places) -> FeatureRows:
@@ -248,8 +252,8 @@ class FeatureRows:
 
         What is known of a part is not found out again, for parts that are kept.
         """
-        rows = cls(parts[0].schema, [part.batches[0] for part in parts], [])
-        rows._parts, rows._places = parts, places
+        rows = cls(parts[0].schema, [part.batches[0] for part in parts], [], places)
+        rows._parts = parts
         return rows
 
     def __len__(self) -> int:
@@ -334,6 +338,16 @@ class FeatureRows:
         return _ListColumn(self.schema.field(name).type, self._sizes[name][numbers])
 
 
+def _places_of(numbers: Sequence[Numbers]) -> Places:
+    """Where the rows of these numbers are. There may be gaps: a Spark task has some pages."""
+    count = max((int(each.max(initial=-1)) for each in numbers), default=-1) + 1
+    places = Places(np.zeros(count, np.int32), np.zeros(count, np.int32))
+    for number, rows in enumerate(numbers):
+        places.batches[rows] = number
+        places.rows[rows] = np.arange(rows.size)
+    return places
+
+
 class _ListColumn:
     """A column of lists in the making: their lengths are known, their numbers come by batches."""
 
@@ -411,7 +425,8 @@ def compress(batch: pa.RecordBatch, level: int = HASHES) -> bytes:
 
 def compress_rows(batch: pa.RecordBatch, rows: Iterable[int], level: int = HASHES) -> list[bytes]:
     """Some rows, each by itself."""
-    return [compress(batch.slice(row, 1), level) for row in rows]
+    is_one = batch.num_rows == 1
+    return [compress(batch if is_one else batch.slice(row, 1), level) for row in rows]
 
 
 def decompress(

@@ -60,13 +60,16 @@ def test_what_is_kept_is_what_is_stored(tmp_path: Path) -> None:
 
 def test_no_more_is_kept_than_allowed() -> None:
     with Index.open("memory://") as index:
-        memory = FeatureMemory(most_bytes=3 * (BATCH_BYTES + 5_000))
-        index._memory = Memory(PageCounts(), memory)
+        memory = FeatureMemory(3 * (BATCH_BYTES + 5_000), 2 * (BATCH_BYTES + 5_000))
+        index._memory = Memory(PageCounts(), memory, texts=True)
         for number in range(20):
             index.add(page(number, f"w{number}-"))
         assert 0 < len(memory._places) < 20
         assert memory._size <= 3 * (BATCH_BYTES + 5_000)
         assert memory._size == sum(each.size for each in memory._used.values())
+        with_pages = [each for each in memory._used.values() if each.pages is not None]
+        assert 0 < len(with_pages) < len(memory._used)
+        assert memory._size_of_pages == sum(each.size_of_pages for each in with_pages)
         numbers = list(range(1, 21))
         assert rows_of(index, memory, numbers) == stored_rows(index, numbers)
 

@@ -57,22 +57,23 @@ def read_features(
 ) -> tuple[list[int], pa.RecordBatch]:
     """The pages that have stored features, and these features."""
     packed = session.content("features", numbers)
-    return list(packed), unpack_features(method, session, packed)
+    return list(packed), unpack_features(method, session, packed)[0]
 
 
 def unpack_features(
     method: Method, session: Session, packed: Mapping[int, bytes]
-) -> pa.RecordBatch:
-    """The features of pages, as they are stored by page number.
+) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+    """The features of pages, as they are stored by page number; and what the method reads of the
+    pages, if it was needed for that.
 
     A store that keeps texts leaves out what can be made of them again.
     """
     texts = session.content("texts", list(packed)) if method.rebuilt_columns else {}
     if not texts:
-        return decompress(method.row_schema, list(packed.values()))
+        return decompress(method.row_schema, list(packed.values())), None
     features = decompress(method.stored_schema, list(packed.values()))
-    pages = decompress(PAGES, [texts[number] for number in packed])
-    return method.with_rebuilt(features, pages)
+    pages = decompress(PAGES, [texts[number] for number in packed], method.columns)
+    return method.with_rebuilt(features, pages), pages
 
 
 def pack_features(

@@ -1,7 +1,8 @@
 """The features of pages that are judged: of the pages at hand, and of stored ones.
 
 At crawl time most of the work on a stored page is to unpack its features, and the same pages are
-asked for again and again: the index keeps those that were used last (`FeatureMemory`).
+asked for again and again: the index keeps those that were used last (`FeatureMemory`), and what
+they were made of, as the pages of a site are described again when it is known better.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from neardup.methods.identical import identical_in
 from neardup.stores.session import Session
 
 FEATURES_KEPT = 256 * 1024**2  # bytes of features that an index keeps in memory
+PAGES_KEPT = 128 * 1024**2  # and of the pages that they were made of
 BATCH_BYTES = 8_000  # that an Arrow batch takes beside its content
 FEW_OTHERS = 8  # rows of pages that did not change: kept, as copying the batch costs more
 NOBODY = -1  # the number of these pages
@@ -38,18 +40,26 @@ class Described:
         numbers: Sequence[int],
         batch: pa.RecordBatch,
         places: Sequence[int] | None = None,
+        pages: pa.RecordBatch | None = None,
     ) -> None:
-        """`places` are the rows of the pages, if the batch has others as well."""
+        """`places` are the rows of the pages, if the batch has others as well; `pages` what they
+        were described by, if it is at hand, row by row."""
         self.numbers = numbers
         self.batch = batch
+        self.pages = pages
         self.places = range(batch.num_rows) if places is None else places
         self.rows = FeatureRows.of(batch)
         self._method = method
 
     @cached_property
     def size(self) -> int:
-        """The bytes in memory."""
-        return int(self.batch.nbytes) + BATCH_BYTES
+        """The bytes of the features in memory."""
+        return int(self.batch.get_total_buffer_size()) + BATCH_BYTES
+
+    @cached_property
+    def size_of_pages(self) -> int:
+        """The bytes of the pages in memory, while they are there."""
+        return 0 if self.pages is None else int(self.pages.get_total_buffer_size()) + BATCH_BYTES
 
     @cached_property
     def every_key(self) -> Keys:
@@ -75,8 +85,9 @@ class Described:
         """The same, copied to a batch of its own if there are more than a few rows of others."""
         if self.batch.num_rows - len(self.numbers) <= FEW_OTHERS:
             return self
-        batch = self.rows.take(np.array(self.places, np.int64))
-        return Described(self._method, self.numbers, batch)
+        places = np.array(self.places, np.int64)
+        pages = None if self.pages is None else self.pages.take(pa.array(places))
+        return Described(self._method, self.numbers, self.rows.take(places), pages=pages)
 
 
 class Place(NamedTuple):
@@ -88,6 +99,11 @@ class Place(NamedTuple):
     def slice(self) -> pa.RecordBatch:
         """The features."""
         return self.described.batch.slice(self.row, 1)
+
+    def page(self, names: Sequence[str]) -> pa.RecordBatch | None:
+        """What the features were made of, if it is at hand."""
+        pages = self.described.pages  # once: another thread may forget them
+        return None if pages is None else pages.select(names).slice(self.row, 1)
 
 
 def stored_keys(places: Mapping[int, Place]) -> Keys:
@@ -104,11 +120,12 @@ class FeatureMemory:
     other processes write. (Those bytes have digests of the text, so they tell the text, too.)
     """
 
-    def __init__(self, most_bytes: int = FEATURES_KEPT) -> None:
-        self._most_bytes = most_bytes
-        self._size = 0
+    def __init__(self, most_bytes: int = FEATURES_KEPT, most_of_pages: int = PAGES_KEPT) -> None:
+        self._most_bytes, self._most_of_pages = most_bytes, most_of_pages
+        self._size, self._size_of_pages = 0, 0
         self._places: dict[int, tuple[bytes, Place]] = {}  # with the digest of what is stored
         self._used: OrderedDict[int, Described] = OrderedDict()  # by id, those used last at the end
+        self._with_pages: OrderedDict[int, Described] = OrderedDict()  # by id, as they came
         self._turn = threading.Lock()
 
     def read(self, method: Method, session: Session, numbers: Sequence[int]) -> dict[int, Place]:
@@ -116,7 +133,8 @@ class FeatureMemory:
         packed = session.content("features", numbers)
         found = self._find(packed)
         if missing := {n: content for n, content in packed.items() if n not in found}:
-            features = Described(method, list(missing), unpack_features(method, session, missing))
+            batch, pages = unpack_features(method, session, missing)
+            features = Described(method, list(missing), batch, pages=pages)
             self.keep(features, list(missing.values()))
             found |= {number: Place(features, row) for row, number in enumerate(missing)}
         return found
@@ -131,8 +149,13 @@ class FeatureMemory:
                 self._places[number] = digest, Place(features, row)
             self._used[id(features)] = features
             self._size += features.size
+            if features.pages is not None:
+                self._with_pages[id(features)] = features
+                self._size_of_pages += features.size_of_pages
             while self._size > self._most_bytes:
                 self._forget(self._used.popitem(last=False)[1])
+            while self._size_of_pages > self._most_of_pages:
+                self._forget_pages(next(iter(self._with_pages.values())))
 
     def _find(self, packed: dict[int, bytes]) -> dict[int, Place]:
         found = {}
@@ -144,8 +167,15 @@ class FeatureMemory:
                     self._used.move_to_end(id(place.described))
         return found
 
+    def _forget_pages(self, features: Described) -> None:
+        """Pages are described again while little is known of their site: soon, or never."""
+        if self._with_pages.pop(id(features), None) is not None:
+            self._size_of_pages -= features.size_of_pages
+            features.pages = None
+
     def _forget(self, features: Described) -> None:
         self._size -= features.size
+        self._forget_pages(features)
         for number in features.numbers:
             place = self._places[number][1] if number in self._places else None
             if place is not None and place.described is features:

@@ -81,7 +81,7 @@ class Index:
         self.search_text = search_text
         self.clock = clock
         self.bounds = bounds
-        self._memory = Memory(PageCounts(), FeatureMemory())
+        self._memory = Memory(PageCounts(), FeatureMemory(), keep_text)
 
     @classmethod
     def open(

@@ -64,6 +64,7 @@ class Memory(NamedTuple):
 
     counts: PageCounts
     features: FeatureMemory
+    texts: bool  # whether the store keeps the texts of pages, so that they can be described again
 
     def keep(self, plan: Plan) -> None:
         """Keep what a plan knows, now that it is stored."""
@@ -124,13 +125,14 @@ def make_plan(
     fresh = list(range(first, first + pages.num_rows))
     sites = _without(sites_of(method, session, pages), gone)
     stale = _stale(method, session, sites, pages.num_rows, gone)
-    batch, stale = _with_stored(method, session, pages, stale)
+    before = memory.features.read(method, session, stale)
+    batch, stale = _with_stored(method, session, pages, stale, before)
     surveyed, counted, own_counts = _survey(method, session, sites, batch, stale, memory.counts)
     features = method.describe(batch, surveyed)
-    before = memory.features.read(method, session, stale)
     new, stale_rows = len(fresh), _changed_rows(features, stale, before)
     stale = [stale[row - new] for row in stale_rows]
-    described = Described(method, [*fresh, *stale], features, [*range(new), *stale_rows])
+    places, texts = [*range(new), *stale_rows], batch if memory.texts else None
+    described = Described(method, [*fresh, *stale], features, places, texts)
     at_hand = PageFeatures(method, session, described, memory.features)
     rows = _rows(method, session, pages, observed, described, fresh, stale, at)
     plan = Plan(
@@ -194,16 +196,22 @@ def _stale(
 
 
 def _with_stored(
-    method: Method, session: Session, pages: pa.RecordBatch, stale: list[int]
+    method: Method,
+    session: Session,
+    pages: pa.RecordBatch,
+    stale: list[int],
+    before: Mapping[int, Place],
 ) -> tuple[pa.RecordBatch, list[int]]:
     """The new pages, and the stale ones whose text is stored: with what the method reads of
     them."""
-    texts = session.content("texts", stale) if stale else {}
-    if not texts:
+    if not stale:
         return pages, []
     names = [name for name in method.columns if name in pages.schema.names]
-    stored = decompress(PAGES, list(texts.values()), names)
-    return pa.concat_batches([pages.select(names), stored]), list(texts)
+    known = {number: place.page(names) for number, place in before.items()}
+    texts = session.content("texts", [number for number in stale if known.get(number) is None])
+    known |= {number: decompress(PAGES, [text], names) for number, text in texts.items()}
+    stored = {number: page for number in stale if (page := known.get(number)) is not None}
+    return pa.concat_batches([pages.select(names), *stored.values()]), list(stored)
 
 
 def _changed_rows(

@@ -220,7 +220,7 @@ class Method(ABC):
     ) -> pa.RecordBatch:
         """What engines remember of pages as they were parsed (`row_schema`)."""
         features = self.features(self.viewed(pages, surveyed), surveyed)
-        return self.with_identity(features, identical.identity_columns(pages))
+        return self.with_identity(features.columns, identical.identity_columns(pages))
 
     def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
         """The `rebuilt_columns` of pages as they were parsed, from their texts and other features.
@@ -240,10 +240,10 @@ class Method(ABC):
 
     @final
     def with_identity(
-        self, features: pa.RecordBatch, columns: Sequence[pa.Array]
+        self, features: Sequence[pa.Array], columns: Sequence[pa.Array]
     ) -> pa.RecordBatch:
-        """Features followed by `identical.identity_columns`."""
-        return pa.record_batch([*features.columns, *columns], schema=self.row_schema)
+        """The columns of features followed by `identical.identity_columns`."""
+        return pa.record_batch([*features, *columns], schema=self.row_schema)
 
     @final
     @cached_property

@@ -209,7 +209,7 @@ def _of_viewed(method: Method, batch: pa.RecordBatch, survey: Survey) -> pa.Reco
     """What is remembered of pages that have only the lines of the view."""
     viewed = unpacked_rows(batch["page"], VIEWED)
     features = method.features(viewed.select(PAGES.names), SurveyResults(corpus=survey))
-    return method.with_identity(features, [viewed[field.name] for field in COLUMNS])
+    return method.with_identity(features.columns, [viewed[field.name] for field in COLUMNS])
 
 
 def _placed_rows(method: Method, batch: pa.RecordBatch, features: pa.RecordBatch) -> pa.RecordBatch:

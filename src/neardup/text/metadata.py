@@ -43,23 +43,21 @@ KANA_SHARE = 0.25
 
 # A character of Han, Kana or Hangul says what takes two to three Latin letters, and Chinese pages
 # are full of Latin names and numbers: half as many of them make the page theirs.
-DENSE = {"Hani": 2, "Jpan": 2, "Kore": 2}
+WEIGHTS = [2 if code in ("Hani", "Jpan", "Kore") else 1 for code in CODES]
+HAN, KANA = CODES.index("Hani"), CODES.index("Jpan")
 
 LANGUAGES = {"Hani": "zh", "Jpan": "ja", "Kore": "ko", "Grek": "el", "Hebr": "he", "Thai": "th"}
 
 
 def main_script(row: Sequence[int]) -> str:
     """The script most of a text is in, by a row of `count_scripts`; empty without letters."""
-    counts = {code: int(count) for code, count in zip(CODES, row, strict=True)}
-    han, kana = counts["Hani"], counts["Jpan"]
-    if kana >= KANA_SHARE * (han + kana):
-        counts["Jpan"], counts["Hani"] = han + kana, 0
-    else:
-        counts["Hani"], counts["Jpan"] = han + kana, 0
-    weighed = {code: count * DENSE.get(code, 1) for code, count in counts.items()}
-    # Ties go to the first of CODES: dictionaries keep their order.
-    best = max(weighed, key=lambda code: weighed[code])
-    return best if weighed[best] else ""
+    weighed = [count * weight for count, weight in zip(row, WEIGHTS, strict=True)]
+    han, kana = row[HAN], row[KANA]
+    both = WEIGHTS[HAN] * (han + kana)
+    is_japanese = kana >= KANA_SHARE * (han + kana)
+    weighed[HAN], weighed[KANA] = (0, both) if is_japanese else (both, 0)
+    most = max(weighed)
+    return CODES[weighed.index(most)] if most else ""  # ties go to the first of CODES
 
 
 def language_of_script(script: str) -> str:
@@ -390,12 +388,11 @@ class Statements:
 def main_scripts(counts: NDArray[np.int64]) -> pa.StringArray:
     """`main_script` of each row of `count_scripts`."""
     weighed = counts.astype(np.int64)
-    han, kana = (CODES.index(code) for code in ("Hani", "Jpan"))
-    both = weighed[:, han] + weighed[:, kana]
-    is_japanese = weighed[:, kana] >= KANA_SHARE * both
-    weighed[:, kana] = np.where(is_japanese, both, 0)
-    weighed[:, han] = np.where(is_japanese, 0, both)
-    weighed *= np.array([DENSE.get(code, 1) for code in CODES])
+    both = weighed[:, HAN] + weighed[:, KANA]
+    is_japanese = weighed[:, KANA] >= KANA_SHARE * both
+    weighed[:, KANA] = np.where(is_japanese, both, 0)
+    weighed[:, HAN] = np.where(is_japanese, 0, both)
+    weighed *= np.array(WEIGHTS)
     best = weighed.argmax(axis=1) if len(weighed) else np.empty(0, np.int64)
     best = np.where(weighed.any(axis=1), best, len(CODES))
     return pa.array([*CODES, ""]).take(pa.array(best))

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from neardup.arrays import (
-    STRING,
     Mask,
     booleans,
     list_array,
@@ -118,7 +117,8 @@ def _stated(page: RawPage, row: int, bodies: Bodies, parsed: _Parsed) -> tuple[o
     url, canonical = metadata.address(content, places, sound(page.url))
     title = sound(page.title) or metadata.stated(content, places, scan_meta.TITLE)
     if not title.isascii():
-        [title] = unmixed(pa.array([title], STRING)).to_pylist()
+        data = np.frombuffer(title.encode(), np.uint8)
+        title = unmix(data, np.array([0, data.size], np.int64))[0].tobytes().decode()
     language = metadata.language(content, places, script)
     time = page.time or metadata.published(content, places)
     about = page.id, page.again, url, canonical, host(url), title, language, script

@@ -43,6 +43,7 @@ from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.own_features import SAMPLE_BYTES, Constants, Cut, OnSites, Weighed
 from neardup.kernels.text_bits import TextBits, text_bits
 from neardup.kernels.titles import titles_in_texts
+from neardup.methods import identical
 from neardup.methods.base import (
     NOTHING_SURVEYED,
     CandidateSource,
@@ -141,6 +142,16 @@ class OwnText(Method):
     def features(
         self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
     ) -> pa.RecordBatch:
+        return pa.record_batch(self._features(pages, surveyed), schema=self.feature_schema)
+
+    def describe(
+        self, pages: pa.RecordBatch, surveyed: SurveyResults = NOTHING_SURVEYED
+    ) -> pa.RecordBatch:
+        """As `Method.describe`, without a batch of the features alone."""
+        features = self._features(self.viewed(pages, surveyed), surveyed)
+        return self.with_identity(features, identical.identity_columns(pages))
+
+    def _features(self, pages: pa.RecordBatch, surveyed: SurveyResults) -> list[pa.Array]:
         o = self.options
         page, cut, weighed = self._weigh(pages, surveyed)
         made = own_features.features(
@@ -148,27 +159,24 @@ class OwnText(Method):
         )
         made.amounts[_shells(pages, weighed.may_be_shells)] = SHELL
         sample_texts = string_array(made.sample_bytes, made.sample_offsets)
-        return pa.record_batch(
-            [
-                number_array(page.hosts),
-                number_array(page.titles),
-                number_array(weighed.own_titles),
-                number_array(made.texts),
-                number_array(made.masses),
-                number_array(made.host_masses),
-                number_array(made.amounts),
-                list_array(made.shingles, made.shingle_places),
-                list_array(made.run_lines, made.run_places),
-                list_array(made.run_tokens, made.run_places),
-                list_array(made.run_units, made.run_places),
-                list_array(made.run_weights, made.run_places),
-                list_array(made.host_weights, made.run_places),
-                list_array(made.sentences, made.sentence_places),
-                list_array(made.samples, made.sample_places),
-                list_array(sample_texts, made.sample_places),
-            ],
-            schema=self.feature_schema,
-        )
+        return [
+            number_array(page.hosts),
+            number_array(page.titles),
+            number_array(weighed.own_titles),
+            number_array(made.texts),
+            number_array(made.masses),
+            number_array(made.host_masses),
+            number_array(made.amounts),
+            list_array(made.shingles, made.shingle_places),
+            list_array(made.run_lines, made.run_places),
+            list_array(made.run_tokens, made.run_places),
+            list_array(made.run_units, made.run_places),
+            list_array(made.run_weights, made.run_places),
+            list_array(made.host_weights, made.run_places),
+            list_array(made.sentences, made.sentence_places),
+            list_array(made.samples, made.sample_places),
+            list_array(sample_texts, made.sample_places),
+        ]
 
     def rebuild(self, pages: pa.RecordBatch, features: pa.RecordBatch) -> list[pa.Array]:
         """Shingles are four fifths of the features, and hashes cannot be compressed."""

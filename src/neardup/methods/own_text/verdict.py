@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Places, address_of, addresses_of, string_array
+from neardup.arrays import FeatureRows, Places, addresses_of, string_array, string_columns
 from neardup.config import option
 from neardup.kernels import own_verdict, shared_text
 from neardup.kernels.json_text import quoted_texts
@@ -94,11 +94,14 @@ class OwnTextOptions:
 Addresses = NDArray[np.uint64]
 
 
+LISTS = list(zip(shared_text.COLUMNS, (4, 4, 1, 4, 4, 4), strict=True))  # bytes of a value
+
+
 def list_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
     """Of the columns that `shared_text` reads: where their lists start, and their values."""
     return _table(
         [
-            [place for name in shared_text.COLUMNS for place in _of_lists(batch[name])]
+            [place for name, width in LISTS for place in _of_lists(batch[name], width)]
             for batch in batches
         ]
     )
@@ -107,17 +110,20 @@ def list_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
 def text_addresses(batches: Sequence[pa.RecordBatch]) -> Addresses:
     """Of the sample lines: where their lists start, where the texts start, the bytes."""
     columns = [batch["sample_texts"] for batch in batches]
-    return _table([[*_of_lists(column), _text_bytes(column.values)] for column in columns])
+    return _table([[*_of_lists(column, 4), _text_bytes(column.values)] for column in columns])
 
 
 def _table(rows: list[list[int]]) -> Addresses:
     return np.array(rows, np.uint64).reshape(len(rows), -1)
 
 
-def _of_lists(column: pa.ListArray) -> list[int]:
-    kind, values = column.type.value_type, column.values
-    width = 4 if pa.types.is_string(kind) else kind.bit_width // 8
-    return [address_of(column, 4), address_of(values, width)]
+def _of_lists(column: pa.ListArray, width: int) -> list[int]:
+    """Where the lists of a column start, and their values of so many bytes (or text offsets)."""
+    _, lists, _, values, *_ = column.buffers()
+    return [
+        lists.address + 4 * column.offset if lists is not None else 0,
+        values.address + width * column.values.offset if values is not None else 0,
+    ]
 
 
 def _text_bytes(texts: pa.StringArray) -> int:
@@ -213,9 +219,10 @@ def evidence_of(
     """One line of JSON per pair, its names in order: the same bytes for the same evidence."""
     if related.size <= FEW:
         every = range(related.size)
-        return pa.array(
+        [column] = string_columns(
             [evidence_json(_of_one(related, pairs, rows, left, right, n)) for n in every]
         )
+        return column
     return evidence_by_columns(related, pairs, rows, left, right)
 
 
@@ -231,8 +238,8 @@ def _of_one(
 
     def sample(side: Places, number: int) -> str:
         batch = rows.batches[side.batches[pair]]
-        line: str = batch["sample_texts"][int(side.rows[pair])][number].as_py()
-        return line
+        lines: list[str] = batch["sample_texts"][int(side.rows[pair])].as_py()
+        return lines[number]
 
     evidence: dict[str, object] = {
         "left_share": round(float(pairs.left_share[pair]), 4),
