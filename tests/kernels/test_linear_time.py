@@ -29,9 +29,9 @@ from kernels.hostile import MARKUP, TEXTS, attacks
 from kernels.test_scan import scan
 from neardup import html_page, kernels, text_page
 from neardup.kernels import json_lines
-from neardup.kernels.characters import count_scripts, unmix
+from neardup.kernels.characters import character_classes, count_scripts, unmix
 from neardup.kernels.feature_codes import paragraph_codes
-from neardup.kernels.fold import fold
+from neardup.kernels.fold import fold, fold_documents, folding_table
 from neardup.kernels.folded_tokens import folded_token_hashes
 from neardup.kernels.json_lines import count_lines, read_lines
 from neardup.kernels.json_text import count_values, quoted_texts, shared_ends
@@ -55,7 +55,14 @@ from neardup.kernels.scan import Scanner
 from neardup.kernels.sentence_ends import han_before_stops, last_words
 from neardup.kernels.sentences import count_sentences, sentence_spans
 from neardup.kernels.text_bits import text_bits
-from neardup.kernels.tokens import hash_words, room_for_words, token_hashes, token_spans
+from neardup.kernels.titles import title_hashes
+from neardup.kernels.tokens import (
+    hash_words,
+    room_for_words,
+    token_hashes,
+    token_spans,
+    tokens_of,
+)
 from neardup.kernels.utf8 import character_counts, is_utf8, utf8_damage
 from neardup.pages.raw import raw_batch
 from neardup.text.metadata import _tables as address_tables
@@ -161,6 +168,7 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     count_scripts: of_documents(count_scripts),
     count_sentences: of_documents(count_sentences),
     fold: of_documents(fold),
+    fold_documents: of_documents(fold_documents, folding_table()),
     folded_token_hashes: of_documents(folded_token_hashes),
     han_before_stops: of_documents(han_before_stops),
     hash_words: _hash_words,
@@ -181,8 +189,10 @@ READERS: dict[Any, Callable[[Bytes], object]] = {
     sentence_spans: of_documents(sentence_spans),
     shared_ends: lambda data: shared_ends(*(data, np.array([0, len(data)], np.int64)) * 2),
     text_bits: text_bits,
+    title_hashes: of_documents(title_hashes),
     token_hashes: of_documents(token_hashes),
     token_spans: of_documents(token_spans),
+    tokens_of: of_documents(tokens_of, *character_classes(), False),
     unmix: of_documents(unmix),
     utf8_damage: utf8_damage,
     without_digits: without_digits,

@@ -93,6 +93,18 @@ def test_traces(texts: list[bytes]) -> None:
     assert traces.tolist() == [each for each in every if any(each)]
 
 
+@given(st.lists(st.text("ab 12 茶", max_size=90), max_size=4))
+def test_numbers_of_lines_are_those_without_digits(texts: list[str]) -> None:
+    data = np.frombuffer("\n".join([*texts, ""]).encode(), np.uint8)
+    starts, _ = lines.line_offsets(lines.newline_bits(data), np.array([0, data.size], np.int64))
+    hashes, long_lines, traces = lines.line_numbers(data, starts)
+    masked = np.frombuffer(re.sub(rb"[0-9]", b"0", data.tobytes()), np.uint8)
+    assert hashes.tolist() == lines.line_hashes(masked, starts).tolist()
+    every = [plain.traces(line.removesuffix("\n").encode()) for line in cut(masked, starts)]
+    assert long_lines.tolist() == [number for number, each in enumerate(every) if any(each)]
+    assert traces.tolist() == [each for each in every if any(each)]
+
+
 @given(st.binary(max_size=200))
 def test_digits_are_masked(data: bytes) -> None:
     masked = lines.without_digits(np.frombuffer(data, np.uint8)).tobytes()

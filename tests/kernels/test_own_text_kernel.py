@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kernels.reference import minhash
 from kernels.reference import own_text as plain
 from neardup.kernels import own_features, own_shingles, own_text, site
 
@@ -361,3 +362,32 @@ def test_weights_with_a_survey(batch: list[list[plain.Line]], data: st.DataObjec
     several = levels >= np.maximum(2 * with_title, 4)
     on_most = (levels >= 0.75 * host_pages) & (levels <= host_pages)
     assert found.may_be_shells.tolist() == (several & on_most & (titles != 0)).tolist()
+
+
+described = st.tuples(
+    st.lists(st.integers(1, 2**32 - 1), max_size=9),
+    st.lists(st.integers(0, 2**64 - 1), max_size=3),
+    st.sampled_from([-1.0, 29.0, 30.0, 99.0]),
+)
+
+
+@given(st.lists(described, max_size=4), st.sampled_from([(4, 2), (2, 1)]))
+def test_keys(batch: list[tuple[list[int], list[int], float]], shape: tuple[int, int]) -> None:
+    bands, rows = shape
+    every_shingle, every_sentence = [page[0] for page in batch], [page[1] for page in batch]
+    found, keys = own_features.keys(
+        np.array(list(chain.from_iterable(every_shingle)), np.uint32),
+        places(every_shingle),
+        np.array(list(chain.from_iterable(every_sentence)), np.uint64),
+        places(every_sentence),
+        np.array([amount for *_, amount in batch], np.float64),
+        30.0,
+        bands,
+        rows,
+    )
+    wanted = []
+    for page, (shingles, sentences, amount) in enumerate(batch):
+        samples = minhash.one_permutation([value << 32 for value in shingles], bands * rows)
+        if amount >= 30.0:
+            wanted += [(page, key) for key in [*minhash.group_hashes(samples, rows), *sentences]]
+    assert list(zip(found.tolist(), keys.tolist(), strict=True)) == wanted

@@ -180,6 +180,37 @@ def test_counts_among_wanted_keys(wanted: list[int], keys: list[int], times: int
     assert found.tolist() == list(several)
 
 
+@given(
+    st.lists(st.tuples(pages, st.integers(0, 2), trace_rows), max_size=6),
+    least,
+    st.lists(hashes),
+    st.integers(0, 2),
+)
+def test_counts_on_sites(
+    batch: list[tuple[plain.Page, int, list[list[int]]]],
+    least: int,
+    others: list[int],
+    times: int,
+) -> None:
+    rows = [rows for _, _, rows in batch]
+    found, documents, furniture, hosts = arrays([page for page, _, _ in batch])
+    traces = np.array(list(chain.from_iterable(rows)), np.uint64).reshape(-1, 4)
+    traced = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    titles = np.array([title for _, title, _ in batch], np.uint64)
+    about = traces, traced, hosts, titles, site.furniture_keys(found, documents, furniture, least)
+    keys, starts = site.page_keys(found, documents, furniture, *about)
+    wanted, _ = site.page_keys(found, documents, np.zeros_like(furniture), *about)
+    others = others + wanted.tolist()[::2] * times
+    of_others = np.array(others, np.uint64)
+    own, places, table = site.count_on_sites(found, documents, furniture, *about, of_others)
+    assert own.tolist() == keys.tolist()
+    assert places.tolist() == starts.tolist()
+    every = Counter([*keys.tolist(), *others])
+    several = {key: every[key] for key in sorted({*wanted.tolist()}) if every[key] > 1}
+    assert dict(zip(table[2].tolist(), table[3].tolist(), strict=True)) == several
+    assert all(site.look_up(*table, key) == every[int(key)] for key in table[2])
+
+
 @given(st.lists(st.tuples(hashes, hashes)))
 def test_keys_of_hosts_and_titles(batch: list[tuple[int, int]]) -> None:
     hosts, titles = np.array(batch, np.uint64).reshape(-1, 2).T.copy()

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.reference.fold import fold
+from kernels.reference.shingles import document_hash
+from kernels.reference.tokens import token_hash, tokens
 from neardup.arrays import string_buffers
 from neardup.kernels import titles
+
+
+@given(st.lists(st.text("aB1 ２3茶é,第", max_size=12)))
+def test_a_number_for_the_words_of_a_title(names: list[str]) -> None:
+    found = titles.title_hashes(*string_buffers(pa.array(names, pa.string()))).tolist()
+    words = [tokens(re.sub("[0-9]", " ", fold(name))) for name in names]
+    assert found == [document_hash([*map(token_hash, each)]) if each else 0 for each in words]
+
 
 SEAMS = re.compile(
     r"[|_·«»–—]|(?<= )-(?= )|(?<=[^\x00-\x7f])-(?=.)|(?<=.)-(?=[^\x00-\x7f])", re.DOTALL

@@ -125,10 +125,14 @@ def _row(page: Page) -> dict[str, object]:
 
 def _without_nul(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Text without NUL, which PostgreSQL cannot store: an id must be the same in every store."""
+    without = set()  # addresses of bytes without NUL: columns may share them
     for name in TOLD:
         column = batch[name]
         content = column.buffers()[2]  # a look at the bytes is enough for nearly all pages
-        if content is None or b"\0" not in content.to_pybytes():
+        if content is None or content.address in without:
+            continue
+        if b"\0" not in content.to_pybytes():
+            without.add(content.address)
             continue
         if pc.any(pc.match_substring(column, "\0")).as_py():
             place = batch.schema.get_field_index(name)

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from neardup.arrays import compress, decompress
+from neardup.arrays import compress, decompress, text_lengths
 from neardup.index.candidates import (
     NO_KEYS,
     REJECTED,
@@ -57,6 +56,8 @@ from neardup.schemas import PAGES
 from neardup.stores.records import Edge, PageRow
 from neardup.stores.session import Session
 from neardup.text.sites import Survey, add_counts
+
+FEW_PAIRS = 2  # whose evidence is made at once: one of them is likely to be the answer
 
 
 class Memory(NamedTuple):
@@ -267,7 +268,7 @@ def _rows(
     columns = [pages[name].to_pylist() for name in ("id", "url", "host", "title")]
     times = pages["time"].view(pa.int64()).to_pylist()
     sizes = pages["size"].to_pylist()
-    lengths = pc.utf8_length(pages["text"]).to_pylist()
+    lengths = text_lengths(pages["text"])
     digests = pages["digest"].to_numpy().view(np.int64).tolist()
     new = len(fresh)  # the stale pages come after the new ones
     added = [[at] * new, [at] * new]  # and seen
@@ -317,7 +318,13 @@ def _judge_candidates(
         plan.present = pairs.present
     if left.size:
         pair = left.tolist(), right.tolist()
-        keep_edges(plan, *pair, at_hand.relations(*pair))
+        evidence = left.size <= FEW_PAIRS
+        judged = at_hand.judge(*pair, evidence=evidence)
+        keep_edges(plan, *pair, relations_in(judged))
+        if evidence:
+            plan.evidence |= zip(
+                zip(*pair, strict=True), judged["evidence"].to_pylist(), strict=True
+            )
 
 
 def keep_edges(
