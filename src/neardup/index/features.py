@@ -64,10 +64,12 @@ class Described:
     @cached_property
     def every_key(self) -> Keys:
         """The keys of all pages."""
+        if len(self.numbers) == self.batch.num_rows:
+            return keys_of(self._method, self.batch, np.array(self.numbers, np.int64))
         numbers = np.full(self.batch.num_rows, NOBODY)
         numbers[self.places] = self.numbers
         keys = keys_of(self._method, self.batch, numbers)
-        return keys if len(self.numbers) == numbers.size else keys.only(keys.numbers != NOBODY)
+        return keys.only(keys.numbers != NOBODY)
 
     @cached_property
     def _by_page(self) -> Keys:
@@ -86,7 +88,7 @@ class Described:
         if self.batch.num_rows - len(self.numbers) <= FEW_OTHERS:
             return self
         places = np.array(self.places, np.int64)
-        pages = None if self.pages is None else self.pages.take(pa.array(places))
+        pages = None if self.pages is None else FeatureRows.of(self.pages).take(places)
         return Described(self._method, self.numbers, self.rows.take(places), pages=pages)
 
 

@@ -18,7 +18,8 @@ from neardup.schemas import PAGES
 from neardup.text.parse import ALL, FEW, parse, parse_pages
 
 TOLD = ("id", "url", "host", "title")  # text columns that go into the database
-ROW = (*TOLD, "canonical_url", "time", "text", "size", "digest")  # that a page's row is made of
+# What a page's row is made of.
+ROW = frozenset([*TOLD, "canonical_url", "time", "text", "size", "digest"])
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def take_in(
     Two ids are equal if they are stored as the same text (`_without_nul`). `columns` are those
     needed beside `ROW`.
     """
-    columns = frozenset([*ROW, *columns])
+    columns = ROW.union(columns)
     for page in pages:
         check_page(page)
     last = {page.id: place for place, page in enumerate(pages)}

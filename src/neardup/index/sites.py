@@ -12,7 +12,7 @@ counts as known.
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,7 +100,7 @@ SiteKeys = NDArray[np.uint64]
 
 
 class PageCounts:
-    """What stored pages count one for on their sites, by page number: those used last, in memory.
+    """What stored pages count one for on their sites, by page number: the newest, in memory.
 
     A page never changes under its number, and numbers are never used again, so what is kept here
     stays right whatever other processes write. Threads may share it.
@@ -108,7 +108,7 @@ class PageCounts:
 
     def __init__(self, most_bytes: int = COUNTS_KEPT) -> None:
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[int, SiteKeys] = OrderedDict()
+        self._kept: dict[int, SiteKeys] = {}  # in order of arrival: newest pages stand for a site
         self._size = 0
         self._turn = threading.Lock()
 
@@ -117,32 +117,29 @@ class PageCounts:
 
         They must have been stored before this transaction: what it has written may be undone.
         """
-        keys_of: dict[int, SiteKeys] = {}
         with self._turn:
-            for number in numbers:
-                if number in self._kept:
-                    self._kept.move_to_end(number)
-                    keys_of[number] = self._kept[number]
+            kept = {number: self._kept.get(number) for number in numbers}
+        keys_of = {number: keys for number, keys in kept.items() if keys is not None}
         missing = [number for number in numbers if number not in keys_of]
         texts = session.content("texts", missing)
         if texts:
             keys = counts.page_keys(decompress(PAGES, list(texts.values())))
             keys_of |= zip(texts, keys, strict=True)
-        kept = session.content("surveys", [number for number in missing if number not in texts])
-        for number, packed in kept.items():
+        stored = session.content("surveys", [number for number in missing if number not in texts])
+        for number, packed in stored.items():
             keys_of[number] = decompress(COUNTS, [packed])["key"].to_numpy()
         self.keep((number, keys_of[number]) for number in missing if number in keys_of)
         return list(keys_of.values())
 
     def keep(self, pages: Iterable[tuple[int, SiteKeys]]) -> None:
-        """Keep the keys of pages that are stored, in place of those not used for longest."""
+        """Keep the keys of pages that are stored, in place of those kept for longest."""
         with self._turn:
             for number, keys in pages:
                 if number not in self._kept:
                     self._kept[number] = keys
                     self._size += keys.nbytes
             while self._size > self._most_bytes:
-                self._size -= self._kept.popitem(last=False)[1].nbytes
+                self._size -= self._kept.pop(next(iter(self._kept))).nbytes
 
 
 def survey_of_sites(
