@@ -212,6 +212,8 @@ def _with_stored(
     texts = session.content("texts", [number for number in stale if known.get(number) is None])
     known |= {number: decompress(PAGES, [text], names) for number, text in texts.items()}
     stored = {number: page for number in stale if (page := known.get(number)) is not None}
+    if not stored:
+        return pages, []
     return pa.concat_batches([pages.select(names), *stored.values()]), list(stored)
 
 
