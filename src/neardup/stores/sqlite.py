@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neardup.errors import RefusedError, StoreError, UsageError
+from neardup.stores.keys import KeyLogs
 from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
@@ -121,6 +122,7 @@ class SqliteStore:
         self._file = file
         self._here = threading.local()  # a connection belongs to one thread
         self._open: list[sqlite3.Connection] = []
+        self._key_logs = KeyLogs()
         self.write(lambda session: None)  # creates or migrates the tables
 
     def read(self, work: Callable[[Session], Result]) -> Result:
@@ -150,7 +152,7 @@ class SqliteStore:
             raw = self._connection()
             raw.execute(begin)
             try:
-                session = Session(SqliteConnection(raw))
+                session = Session(SqliteConnection(raw), self._key_logs.own)
                 result = work(session)
                 session.finish()
                 raw.execute("COMMIT")
@@ -158,6 +160,7 @@ class SqliteStore:
                 if raw.in_transaction:  # some errors have already rolled back
                     raw.execute("ROLLBACK")
                 raise
+            session.settle()
             return result
 
     def _connection(self) -> sqlite3.Connection:
