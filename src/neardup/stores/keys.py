@@ -44,6 +44,7 @@ class KeyLog:
         self._swept = 0  # the row that ended the last sweep
         self._pages: dict[int, tuple[int, ...]] = {}  # by key
         self._size = 0  # in entries
+        self._written = 0  # entries added and dropped since the last move
 
     def catch_up(self, db: Connection) -> None:
         """Read what was written since."""
@@ -71,17 +72,10 @@ class KeyLog:
         return [(key, page) for key, pages in self._pages.items() for page in pages]
 
     def add(self, db: Connection, entries: Iterable[Entry]) -> None:
-        """Append entries; if the log has too many, move ranges into the table in turn."""
+        """Append entries."""
         if values := list(chain.from_iterable(entries)):
             self._write(db, ADDED, values)
-        while self._size > LOGGED:
-            keys = self._keys_in(self._next, LARGEST)
-            last = keys[MOVED_AT_ONCE - 1] if len(keys) > MOVED_AT_ONCE else LARGEST
-            rows = [(key, page) for key in keys[:MOVED_AT_ONCE] for page in self._pages[key]]
-            db.insert("sorted_keys", ("key", "number"), rows)
-            if last == LARGEST:
-                db.run("DELETE FROM recent_keys WHERE number < ?", self._swept)
-            self._write(db, MOVED, [self._next, last])
+            self._shorten(db)
 
     def drop(self, db: Connection, entries: Iterable[Entry]) -> None:
         """Drop entries, wherever they are."""
@@ -91,14 +85,31 @@ class KeyLog:
             (logged if page in self._pages.get(key, ()) else others).append((key, page))
         if logged:
             self._write(db, DROPPED, list(chain.from_iterable(logged)))
+            self._shorten(db)
         if others:
             db.run_many("DELETE FROM sorted_keys WHERE key = ? AND number = ?", others)
 
     def clear(self, db: Connection) -> None:
         """Drop everything, in the log and in the table."""
         db.run("DELETE FROM sorted_keys")
+        self._empty(db)
+
+    def _empty(self, db: Connection) -> None:
         db.run("DELETE FROM recent_keys")
         self._write(db, MOVED, [SMALLEST, LARGEST])
+
+    def _shorten(self, db: Connection) -> None:
+        """Move entries into the table while the log has too many, or too many rows say so."""
+        while self._size > LOGGED or self._written > LOGGED:
+            keys = self._keys_in(self._next, LARGEST)
+            last = keys[MOVED_AT_ONCE - 1] if len(keys) > MOVED_AT_ONCE else LARGEST
+            rows = [(key, page) for key in keys[:MOVED_AT_ONCE] for page in self._pages[key]]
+            db.insert("sorted_keys", ("key", "number"), rows)
+            if last == LARGEST:
+                db.run("DELETE FROM recent_keys WHERE number < ?", self._swept)
+            self._write(db, MOVED, [self._next, last])
+        if not self._size:
+            self._empty(db)
 
     def _write(self, db: Connection, kind: int, values: Sequence[int]) -> None:
         self._settled = False
@@ -114,6 +125,7 @@ class KeyLog:
             first, last = values
             for key in self._keys_in(first, last):
                 self._size -= len(pages.pop(key))
+            self._written = 0
             self._next = last + 1 if last < LARGEST else SMALLEST
             if last == LARGEST:
                 self._swept = row
@@ -122,11 +134,13 @@ class KeyLog:
                 others = pages.get(key)
                 pages[key] = (*others, page) if others else (page,)
             self._size += len(values) // 2
+            self._written += len(values) // 2
         else:
             for key, page in zip(values[::2], values[1::2], strict=True):
                 before = pages.get(key, ())  # nothing if the row that added it is deleted
                 pages[key] = tuple(other for other in before if other != page)
                 self._size += len(pages[key]) - len(before)
+            self._written += len(values) // 2
 
     def _keys_in(self, first: int, last: int) -> list[int]:
         """The keys in a range, in order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -37,6 +38,8 @@ SHORT = 256  # values of a list that are bound one by one; every SQLite accepts 
 STATEMENTS = 512  # prepared statements kept per connection
 ROWS_AT_ONCE = 64  # rows per insert statement, within the same limit
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
+WRITING = "BEGIN IMMEDIATE"
+LONGEST_PAUSE = 0.002  # seconds between two looks whether another writer has ended
 LOG_PAGES = 2_000  # of the write-ahead log before it is copied: writers wait for some 30 ms
 
 
@@ -129,7 +132,7 @@ class SqliteStore:
         return self._within("BEGIN", work)
 
     def write(self, work: Callable[[Session], Result]) -> Result:
-        return self._within("BEGIN IMMEDIATE", work)
+        return self._within(WRITING, work)
 
     def compact(self, *, thorough: bool = True) -> None:
         """Free pages of the file are at its end afterwards, and the file ends before them.
@@ -150,7 +153,10 @@ class SqliteStore:
     def _within(self, begin: str, work: Callable[[Session], Result]) -> Result:
         with self._errors_in_words():
             raw = self._connection()
-            raw.execute(begin)
+            if begin == WRITING:
+                _begin_writing(raw)
+            else:
+                raw.execute(begin)
             try:
                 session = Session(SqliteConnection(raw), self._key_logs.own)
                 result = work(session)
@@ -194,6 +200,29 @@ class SqliteStore:
             raise RefusedError(f"{self._file}: {error}") from error
         except sqlite3.Error as error:
             raise StoreError(f"{self._file}: {_in_words(error)}") from error
+
+
+def _begin_writing(raw: sqlite3.Connection) -> None:
+    """Wait until no other process or thread writes.
+
+    SQLite itself looks again after ever longer pauses, up to 100 ms, in which another process may
+    take turn after turn.
+    """
+    until, pause = time.monotonic() + PATIENCE, LONGEST_PAUSE / 8
+    raw.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                raw.execute(WRITING)
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > until:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
 
 
 def prepare(raw: sqlite3.Connection) -> None:
