@@ -141,6 +141,7 @@ class SqliteStore:
         """
         with self._errors_in_words():
             raw = self._connection()
+            self._set_patience(raw, PATIENCE)
             raw.executescript("PRAGMA incremental_vacuum")
             if thorough:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -154,8 +155,10 @@ class SqliteStore:
         with self._errors_in_words():
             raw = self._connection()
             if begin == WRITING:
+                self._set_patience(raw, 0.0)
                 _begin_writing(raw)
             else:
+                self._set_patience(raw, PATIENCE)
                 raw.execute(begin)
             try:
                 session = Session(SqliteConnection(raw), self._key_logs.own)
@@ -168,6 +171,13 @@ class SqliteStore:
                 raise
             session.settle()
             return result
+
+    def _set_patience(self, raw: sqlite3.Connection, seconds: float) -> None:
+        """How long SQLite itself waits for others. The statement takes as long as a short query,
+        so a thread that only writes sends it once."""
+        if getattr(self._here, "patience", PATIENCE) != seconds:
+            raw.execute(f"PRAGMA busy_timeout = {1000 * seconds:.0f}")
+            self._here.patience = seconds
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._here, "connection", None)
@@ -205,24 +215,20 @@ class SqliteStore:
 def _begin_writing(raw: sqlite3.Connection) -> None:
     """Wait until no other process or thread writes.
 
-    SQLite itself looks again after ever longer pauses, up to 100 ms, in which another process may
-    take turn after turn.
+    SQLite itself would look again after ever longer pauses, up to 100 ms, in which another process
+    may take turn after turn.
     """
     until, pause = time.monotonic() + PATIENCE, LONGEST_PAUSE / 8
-    raw.execute("PRAGMA busy_timeout = 0")
-    try:
-        while True:
-            try:
-                raw.execute(WRITING)
-                return
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > until:
-                    raise
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-    finally:
-        raw.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
+    while True:
+        try:
+            raw.execute(WRITING)
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def prepare(raw: sqlite3.Connection) -> None:
