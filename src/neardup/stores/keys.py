@@ -13,6 +13,7 @@ there when it began has been moved, and the rows from before are deleted.
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -48,6 +49,8 @@ class KeyLog:
 
     def catch_up(self, db: Connection) -> None:
         """Read what was written since."""
+        if not db.logs_keys:
+            return
         if not self._settled:  # the last transaction failed
             self._forget()
         sql = "SELECT number, kind, content FROM recent_keys WHERE number > ? ORDER BY number"
@@ -55,8 +58,15 @@ class KeyLog:
         if self._row and rows and rows[0][0] != self._row + 1:  # rows in between were deleted
             self._forget()
             rows = db.rows(sql, 0)
-        for number, kind, content in rows:
-            self._know(number, kind, np.frombuffer(content, "<i8").tolist())
+        for self._row, kind, content in rows:
+            values = struct.unpack(f"<{len(content) // 8}q", content)
+            if kind == ADDED:
+                self._put(values)
+            elif kind == DROPPED:
+                self._take(values)
+            else:
+                self._pop(self._keys_in(*values))
+                self._move_on(values[1])
 
     def settle(self) -> None:
         """What this thread has written since `catch_up` is committed."""
@@ -71,10 +81,14 @@ class KeyLog:
         """Everything in the log."""
         return [(key, page) for key, pages in self._pages.items() for page in pages]
 
-    def add(self, db: Connection, entries: Iterable[Entry]) -> None:
-        """Append entries."""
-        if values := list(chain.from_iterable(entries)):
+    def add(self, db: Connection, entries: Sequence[Entry]) -> None:
+        """Add entries."""
+        if not db.logs_keys:
+            db.insert("sorted_keys", ("key", "number"), entries)
+        else:
+            values = list(chain.from_iterable(entries))
             self._write(db, ADDED, values)
+            self._put(values)
             self._shorten(db)
 
     def drop(self, db: Connection, entries: Iterable[Entry]) -> None:
@@ -83,64 +97,73 @@ class KeyLog:
         others: list[Entry] = []
         for key, page in entries:
             (logged if page in self._pages.get(key, ()) else others).append((key, page))
-        if logged:
-            self._write(db, DROPPED, list(chain.from_iterable(logged)))
-            self._shorten(db)
         if others:
             db.run_many("DELETE FROM sorted_keys WHERE key = ? AND number = ?", others)
+        if values := list(chain.from_iterable(logged)):
+            self._write(db, DROPPED, values)
+            self._take(values)
+            self._shorten(db)
 
     def clear(self, db: Connection) -> None:
         """Drop everything, in the log and in the table."""
         db.run("DELETE FROM sorted_keys")
-        self._empty(db)
+        if db.logs_keys:
+            self._empty(db)
 
     def _empty(self, db: Connection) -> None:
         db.run("DELETE FROM recent_keys")
         self._write(db, MOVED, [SMALLEST, LARGEST])
+        self._pages.clear()
+        self._size = 0
+        self._move_on(LARGEST)
 
     def _shorten(self, db: Connection) -> None:
         """Move entries into the table while the log has too many, or too many rows say so."""
         while self._size > LOGGED or self._written > LOGGED:
             keys = self._keys_in(self._next, LARGEST)
             last = keys[MOVED_AT_ONCE - 1] if len(keys) > MOVED_AT_ONCE else LARGEST
-            rows = [(key, page) for key in keys[:MOVED_AT_ONCE] for page in self._pages[key]]
-            db.insert("sorted_keys", ("key", "number"), rows)
+            db.insert("sorted_keys", ("key", "number"), self._pop(keys[:MOVED_AT_ONCE]))
             if last == LARGEST:
                 db.run("DELETE FROM recent_keys WHERE number < ?", self._swept)
             self._write(db, MOVED, [self._next, last])
+            self._move_on(last)
         if not self._size:
             self._empty(db)
 
     def _write(self, db: Connection, kind: int, values: Sequence[int]) -> None:
+        """Append a row: the range that was moved, or each key with its page."""
         self._settled = False
-        row = self._row + 1, kind, np.array(values, "<i8").tobytes()
+        self._row += 1
+        row = self._row, kind, struct.pack(f"<{len(values)}q", *values)
         db.insert("recent_keys", ("number", "kind", "content"), [row])
-        self._know(self._row + 1, kind, values)
 
-    def _know(self, row: int, kind: int, values: Sequence[int]) -> None:
-        """Take note of a row: `values` are the range moved, or each key with its page."""
-        self._row = row
+    def _put(self, values: Sequence[int]) -> None:
         pages = self._pages
-        if kind == MOVED:
-            first, last = values
-            for key in self._keys_in(first, last):
-                self._size -= len(pages.pop(key))
-            self._written = 0
-            self._next = last + 1 if last < LARGEST else SMALLEST
-            if last == LARGEST:
-                self._swept = row
-        elif kind == ADDED:
-            for key, page in zip(values[::2], values[1::2], strict=True):
-                others = pages.get(key)
-                pages[key] = (*others, page) if others else (page,)
-            self._size += len(values) // 2
-            self._written += len(values) // 2
-        else:
-            for key, page in zip(values[::2], values[1::2], strict=True):
-                before = pages.get(key, ())  # nothing if the row that added it is deleted
-                pages[key] = tuple(other for other in before if other != page)
-                self._size += len(pages[key]) - len(before)
-            self._written += len(values) // 2
+        for key, page in zip(values[::2], values[1::2], strict=True):
+            others = pages.get(key)
+            pages[key] = (*others, page) if others else (page,)
+        self._size += len(values) // 2
+        self._written += len(values) // 2
+
+    def _take(self, values: Sequence[int]) -> None:
+        for key, page in zip(values[::2], values[1::2], strict=True):
+            before = self._pages.get(key, ())  # nothing if the row that added it is deleted
+            self._pages[key] = tuple(other for other in before if other != page)
+            self._size += len(self._pages[key]) - len(before)
+        self._written += len(values) // 2
+
+    def _pop(self, keys: Iterable[int]) -> list[Entry]:
+        """The entries of these keys, which leave the log."""
+        entries = [(key, page) for key in keys for page in self._pages.pop(key)]
+        self._size -= len(entries)
+        return entries
+
+    def _move_on(self, last: int) -> None:
+        """Take note that the keys up to this one have been moved."""
+        self._written = 0
+        self._next = last + 1 if last < LARGEST else SMALLEST
+        if last == LARGEST:
+            self._swept = self._row
 
     def _keys_in(self, first: int, last: int) -> list[int]:
         """The keys in a range, in order."""

@@ -55,6 +55,8 @@ WRITER = 0x6E656172  # the advisory lock of writers, with the hash of the schema
 class PostgresConnection:
     """See `stores.schema.Connection`."""
 
+    logs_keys = False  # a commit writes changes, not blocks: a log of keys would save nothing
+
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
 

@@ -18,6 +18,8 @@ Row = tuple[Any, ...]
 class Connection(Protocol):
     """A connection inside a transaction."""
 
+    logs_keys: bool  # whether keys go to a log first (`stores.keys`), or into the table at once
+
     def rows(self, sql: str, *values: object) -> list[Row]:
         """The rows that a query returns."""
 

@@ -207,7 +207,8 @@ class Session:
 
     def put_keys(self, rows: Iterable[Entry]) -> None:
         """Insert keys of pages, without repeats."""
-        self._keys().add(self._db, rows)
+        if listed := list(rows):
+            self._keys().add(self._db, listed)
 
     def drop_keys(self, rows: Iterable[Entry]) -> None:
         self._keys().drop(self._db, rows)

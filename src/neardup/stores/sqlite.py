@@ -46,6 +46,8 @@ LOG_PAGES = 2_000  # of the write-ahead log before it is copied: writers wait fo
 class SqliteConnection:
     """See `stores.schema.Connection`."""
 
+    logs_keys = True  # a commit writes every block that it changes
+
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
 
