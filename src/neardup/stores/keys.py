@@ -22,8 +22,8 @@ import numpy as np
 
 from neardup.stores.schema import Connection, Row
 
-LOGGED = 16_384  # entries in the log that are not moved yet: some MB in the memory of each thread
-MOVED_AT_ONCE = 4_096  # keys
+LOGGED = 8_192  # entries in the log that are not moved yet: an MB or two in the memory of each thread
+MOVED_AT_ONCE = 2_048  # keys
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 ADDED, DROPPED, MOVED = range(3)
 
