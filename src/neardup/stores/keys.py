@@ -22,7 +22,7 @@ import numpy as np
 
 from neardup.stores.schema import Connection, Row
 
-LOGGED = 8_192  # entries in the log that are not moved yet: an MB or two in the memory of each thread
+LOGGED = 8_192  # entries in the log that are not moved yet: 1.5 MB in the memory of each thread
 MOVED_AT_ONCE = 2_048  # keys
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 ADDED, DROPPED, MOVED = range(3)
