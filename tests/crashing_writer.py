@@ -19,9 +19,13 @@ from threading import Thread
 from index_checks import check_whole
 from neardup import Index, RawPage, text_page
 from neardup.index.writer import Writer
+from neardup.stores import keys
 
 THREADS, SPAN = 8, 1_000  # writers of a process, numbers for the pages of each
 WORDS = [f"word{number}" for number in range(400)]
+
+
+keys.LOGGED, keys.MOVED_AT_ONCE = 600, 100  # writers are killed while keys are moved, too
 
 
 def page(number: int, chance: random.Random) -> RawPage:

@@ -21,6 +21,13 @@ def check_whole(index: Index) -> set[str]:
     return index.store.read(lambda session: _check(index, session))
 
 
+def stored_keys(session: Session) -> list[tuple[int, int]]:
+    """Each key with each page that has it, in the table and in the log, once."""
+    both = [*session.select("SELECT key, number FROM sorted_keys"), *session._keys().entries()]
+    assert len({*both}) == len(both)
+    return [(key, number) for key, number in both]
+
+
 def _check(index: Index, session: Session) -> set[str]:
     rows = session.pages_after(0, 10**9)
     numbers = [row.number for row in rows]
@@ -33,7 +40,7 @@ def _check(index: Index, session: Session) -> set[str]:
     described, features = read_features(index.method, session, numbers)
     keys = keys_of(index.method, features, np.array(described, np.int64))
     expected = set(keys.entries())
-    stored = set(map(tuple, session.select("SELECT key, number FROM keys")))
+    stored = set(stored_keys(session))
     assert stored <= expected
     pages_of = Counter(key for key, _ in expected)
     dropped = [key for key, _ in expected - stored]

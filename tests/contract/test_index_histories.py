@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index_checks import check_whole, groups
 from neardup import Index, RawPage, html_page
+from neardup.stores import keys
 from sample_pages import html, long_html
 
 TEXTS = [
@@ -36,10 +38,12 @@ steps = st.one_of(
 
 
 @settings(max_examples=40)
-@given(st.lists(steps, max_size=8))
-def test_any_history(history: list[tuple[str, object]]) -> None:
+@given(st.lists(steps, max_size=8), st.sampled_from([keys.LOGGED, 50]))
+def test_any_history(history: list[tuple[str, object]], logged: int) -> None:
     held: dict[str, RawPage] = {}
-    with Index.open("memory://") as index:
+    with pytest.MonkeyPatch.context() as patch, Index.open("memory://") as index:
+        patch.setattr(keys, "LOGGED", logged)
+        patch.setattr(keys, "MOVED_AT_ONCE", 30)
         for verb, what in history:
             if verb == "add":
                 assert isinstance(what, list)

@@ -6,13 +6,15 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from index_checks import stored_keys
 from neardup.errors import NeardupError, RefusedError, StoreError, UsageError
-from neardup.stores import schema
+from neardup.stores import keys, schema
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
 from neardup.stores.schema import Connection
 from neardup.stores.session import Session
@@ -88,13 +90,49 @@ def test_an_id_is_there_once(store: Store) -> None:
 def test_keys_of_the_whole_range(store: Store) -> None:
     entries = [(SMALLEST, 1), (0, 1), (0, 2), (LARGEST, 2)]
     store.write(lambda session: session.put_keys(entries))
-    keys = [SMALLEST, 0, LARGEST, 4]
-    assert sorted(store.read(lambda session: session.postings(keys))) == entries
+    every = [SMALLEST, 0, LARGEST, 4]
+    assert sorted(store.read(lambda session: session.postings(every))) == entries
     store.write(lambda session: session.drop_keys([(0, 1), (5, 5)]))
     assert store.read(lambda session: session.postings([0])) == [(0, 2)]
     assert store.read(lambda session: session.postings([])) == []
     store.write(lambda session: session.clear_keys())
-    assert store.read(lambda session: session.postings(keys)) == []
+    assert store.read(lambda session: session.postings(every)) == []
+
+
+def test_keys_move_from_the_log_to_the_table(
+    lasting_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes and whoever reads, however much of the log they know; failures leave none."""
+    monkeypatch.setattr(keys, "LOGGED", 20)
+    monkeypatch.setattr(keys, "MOVED_AT_ONCE", 7)
+    chance = random.Random(4)
+    stores = [open_store(lasting_url) for _ in range(3)]
+    held: set[tuple[int, int]] = set()
+    everything = [SMALLEST, LARGEST, *(chance.randrange(SMALLEST, LARGEST) for _ in range(40))]
+
+    def change(session: Session, new: list[tuple[int, int]], old: list[tuple[int, int]]) -> None:
+        session.drop_keys(old)
+        session.put_keys(new)
+        expected = sorted(held.difference(old).union(new))
+        assert sorted(session.postings(everything)) == expected
+        if chance.random() < 0.2:
+            raise RuntimeError("undone")
+
+    for number in range(200):
+        new = [(key, number) for key in chance.sample(everything, chance.randrange(6))]
+        old = chance.sample(sorted(held), min(len(held), chance.randrange(5)))
+        with suppress(RuntimeError):
+            chance.choice(stores).write(partial(change, new=new, old=old))
+            held = held.difference(old).union(new)
+        reader = chance.choice(stores)
+        assert sorted(reader.read(lambda session: session.postings(everything))) == sorted(held)
+        assert sorted(reader.read(stored_keys)) == sorted(held)
+    rows = stores[0].read(lambda session: session.select("SELECT count(*) FROM recent_keys"))
+    assert rows[0][0] < 100  # those before the last sweep are gone
+    stores[1].write(lambda session: session.clear_keys())
+    for store in stores:
+        assert store.read(lambda session: session.postings(everything)) == []
+        store.close()
 
 
 def test_content_by_name(store: Store) -> None:
@@ -256,13 +294,19 @@ def test_an_older_store_is_brought_up_to_date(lasting_url: str) -> None:
 def test_a_store_of_version_1(lasting_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is upgraded where it is, and takes ids then that were too long for it before."""
     with monkeypatch.context() as patch:
-        for place in ("schema", "sqlite", "postgres"):
-            patch.setattr(f"neardup.stores.{place}.STEPS", schema.STEPS[:1])
+        for place in ("sqlite", "postgres"):
+            patch.setattr(f"neardup.stores.{place}.STEPS", steps := schema.STEPS[:1])
+            patch.setattr(f"neardup.stores.{place}.migrate", partial(schema.migrate, steps=steps))
         old = open_store(lasting_url)
-        old.write(lambda session: session.put_pages([page(1)]))
+        columns, row = PageRow._fields[:14], page(1)[:14]
+        old.write(lambda session: session._db.insert("pages", columns, [row]))
         old.write(lambda session: session.put_state([("m", "a", "1")]))
-        old.close()
+        old.write(lambda session: session._db.run("INSERT INTO keys VALUES (?, ?)", 7, 1))
     new = open_store(lasting_url)
+    assert new.read(lambda session: session.postings([7])) == [(7, 1)]
+    with pytest.raises(StoreError):  # it would miss the latest keys
+        old.read(lambda session: session.select("SELECT * FROM keys"))
+    old.close()
     long = page(2, random.Random(3).randbytes(6_000).hex())
     new.write(lambda session: session.put_pages([long]))
     new.write(lambda session: session.put_state([("m", long.id, "2")]))

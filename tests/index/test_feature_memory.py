@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from index_checks import stored_keys
 from neardup import Index, text_page
 from neardup.index.candidates import read_features
 from neardup.index.features import BATCH_BYTES, Described, FeatureMemory
@@ -79,7 +80,7 @@ def test_keys_of_a_row() -> None:
         index.add_many([page(number, f"w{number}-") for number in range(3)])
         features = index.store.read(lambda s: read_features(index.method, s, [1, 2, 3])[1])
         described = Described(index.method, [1, 2, 3], features)
-        stored = index.store.read(lambda s: s.select("SELECT key, number FROM keys"))
+        stored = index.store.read(stored_keys)
         for row in range(3):
             own = sorted(described.keys(row + 1).entries())
             assert own == sorted(each for each in stored if each[1] == row + 1)

@@ -63,7 +63,8 @@ def test_a_store_of_an_earlier_format_is_upgraded_from_its_text(tmp_path: Path) 
     with closing(sqlite3.connect(tmp_path / "store.db")) as db, db:
         db.execute("UPDATE settings SET value = ? WHERE name = 'format'", (str(FORMAT - 1),))
         db.execute("DELETE FROM features")  # as if nothing in them could be read
-        db.execute("DELETE FROM keys")
+        db.execute("DELETE FROM sorted_keys")
+        db.execute("DELETE FROM recent_keys")
     with pytest.raises(StoreError, match=f"neardup recheck --store {url}"):
         Index.open(url)
     with Index.open(url, create=False, upgrade=True) as index:

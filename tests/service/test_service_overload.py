@@ -16,8 +16,15 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
-from neardup.service.connections import CONNECTIONS, HEAD_SECONDS, ThrottledErrors
+from neardup.service.connections import (
+    CONNECTIONS,
+    HEAD_SECONDS,
+    BoundedProtocol,
+    ThrottledErrors,
+)
 from service_process import READ, TOKENS, WRITE, Service, serving
 
 pytestmark = pytest.mark.slow
@@ -42,6 +49,27 @@ def client(busy: Service) -> Iterator[httpx.Client]:
 def connect(service: Service) -> socket.socket:
     place = urlsplit(service.url)
     return socket.create_connection((place.hostname, place.port), timeout=60)
+
+
+def test_answers_are_sent_at_once() -> None:
+    """Also by one of several workers, which share a socket that does not name its protocol."""
+
+    async def delays() -> int:
+        config = uvicorn.Config(lambda scope: None)
+        config.load()
+        protocol = BoundedProtocol(config, ServerState(), {})
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            loop = asyncio.get_running_loop()
+            async with await loop.create_server(lambda: protocol, sock=listener):
+                _, line = await asyncio.open_connection(*listener.getsockname())
+                while not protocol.connections:
+                    await asyncio.sleep(0.01)
+                ours = protocol.transport.get_extra_info("socket")
+                line.close()
+                return int(ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    assert asyncio.run(delays())
 
 
 def test_an_origin_that_is_no_url_is_a_bad_request(client: httpx.Client) -> None:

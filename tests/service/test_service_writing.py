@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -30,12 +30,16 @@ class Busy:
         self.parsed: list[list[str]] = []
         self.written: list[list[str]] = []
         self.begun, self.let_go = threading.Event(), threading.Event()
+        self.asked, self.locked = threading.Event(), threading.Lock()
 
     def _take_in(self, pages: list[RawPage]) -> Arrived:
         self.parsed.append([page.id for page in pages])
         return take_in(pages, packed=True)
 
-    def _store(self, arrived: Arrived) -> dict[str, Answer]:
+    def _store(self, arrivals: Callable[[], Arrived]) -> dict[str, Answer]:
+        self.asked.set()
+        with self.locked:
+            arrived = arrivals()
         self.begun.set()
         assert self.let_go.wait(20)
         stored = arrived.pages["id"].to_pylist()
@@ -79,6 +83,22 @@ def test_what_waits_is_written_together(writer: Writer, index: Busy) -> None:
     index.let_go.set()
     assert [ids_of(each) for each in futures] == [[f"{n}a", f"{n}b"] for n in range(5)]
     assert index.written[1:] == [[f"{n}{x}" for n in range(5) for x in "ab"]]
+
+
+def test_what_comes_while_another_process_writes_is_written_at_once(index: Busy) -> None:
+    writer = Writer(cast(Index, cast(Any, index)), lambda count: None)
+    index.let_go.set()
+    with index.locked:  # by the other process
+        futures = [add(writer, "a")]
+        assert index.asked.wait(20)
+        large = text_page("words " * (LARGE // 6 + 1), id="large")
+        futures += [add(writer, "b"), add(writer, "bad"), writer.add([large]), add(writer, "c")]
+    assert [ids_of(futures[each]) for each in (0, 1, 3, 4)] == [["a"], ["b"], ["large"], ["c"]]
+    with pytest.raises(ValueError, match="nobody"):
+        futures[2].result(20)
+    writer.close()
+    assert ["b", "bad"] in index.parsed  # together, and not with what takes long to parse
+    assert index.written == [["a"], ["b"], ["large", "c"]]
 
 
 def test_one_page_twice_is_written_in_turn(writer: Writer, index: Busy) -> None:

@@ -153,7 +153,7 @@ class Index:
         `refused` says why.
         """
         arrived = self._take_in([page])
-        return self._store(arrived)[arrived.ids[0]]
+        return self._store(lambda: arrived)[arrived.ids[0]]
 
     def add_many(self, pages: Iterable[Input]) -> list[Answer]:
         """`add` for many pages, in batches; the answers are in the order of the pages."""
@@ -169,7 +169,7 @@ class Index:
             workers = workers or default_workers()
             parsed = ordered_map(self._take_in, chain(first, some), workers)
         for arrived in parsed:
-            answers = self._store(arrived)
+            answers = self._store(lambda arrived=arrived: arrived)  # type: ignore[misc]
             yield from (answers[each] for each in arrived.ids)
 
     def query(self, page: Input) -> Answer:
@@ -349,23 +349,26 @@ class Index:
             progress=progress,
         )
 
-    def _store(self, arrived: Arrived) -> dict[str, Answer]:
+    def _store(self, arrivals: Callable[[], Arrived]) -> dict[str, Answer]:
         """Add pages in one transaction. If the store refuses, each half is tried separately, so
         that only the pages it cannot hold are left out.
+
+        `arrivals` is called once no other process writes, so it can add what came while waiting.
         """
         try:
-            added = self.store.write(partial(self._add, arrived=arrived))
+            added = self.store.write(lambda session: self._add(session, arrivals()))
             if added.plan is not None:
                 self._memory.keep(added.plan)
             return added.answers
         except RefusedError as error:
+            arrived = arrivals()
             count = arrived.pages.num_rows
             if count == 1:
                 page = arrived.pages["id"][0].as_py()
                 return {page: Answer(page, duplicate=False, cluster=None, refused=str(error))}
-            halves = list(range(count // 2)), list(range(count // 2, count))
-            first, second = (self._store(arrived.only(rows)) for rows in halves)
-            return first | second
+            first = arrived.only(list(range(count // 2)))
+            second = arrived.only(list(range(count // 2, count)))
+            return self._store(lambda: first) | self._store(lambda: second)
 
     # Inside a transaction
 

@@ -101,8 +101,9 @@ class Writer:
             if job.work is not None:
                 _settle(job, job.work)
             else:
-                group = self._gather(job)
-                self._add(group)
+                group = [job]
+                self._gather(group, time.monotonic() + LINGER, BYTES_AT_ONCE)
+                self._add(group, late=True)
                 self._expected = len(group) + self._jobs.qsize()
 
     def _starts(self, job: Job) -> bool:
@@ -113,35 +114,39 @@ class Writer:
             job.parsed.add_done_callback(lambda _: self._ahead.release())
         return False
 
-    def _gather(self, first: Job) -> list[Job]:
-        """Jobs to write together; the first one that does not fit waits for the next turn."""
-        group, ids = [first], {page.id for page in first.pages}
-        count, size = len(first.pages), first.size
-        until = time.monotonic() + LINGER
-        while count < PAGES_AT_ONCE and size < BYTES_AT_ONCE:
+    def _gather(self, group: list[Job], until: float, most_bytes: int) -> None:
+        """Add jobs to write together; the first one that does not fit waits for the next turn."""
+        ids = {page.id for job in group for page in job.pages}
+        count, size = sum(len(job.pages) for job in group), sum(job.size for job in group)
+        while not self._over and count < PAGES_AT_ONCE and size < most_bytes:
             try:
                 job = self._next(until if len(group) < self._expected else 0.0)
             except Empty:
                 break
             own = {page.id for page in job.pages} if job else set()
             # The same page twice in one commit would get a single answer.
-            if not job or job.work or ids & own or count + len(job.pages) > PAGES_AT_ONCE:
+            if not job or job.work or ids & own:
+                self._over.append(job)
+                break
+            if count + len(job.pages) > PAGES_AT_ONCE or size + job.size >= most_bytes:
                 self._over.append(job)
                 break
             if self._starts(job):
                 group.append(job)
                 ids |= own
                 count, size = count + len(job.pages), size + job.size
-        return group
 
     def _next(self, until: float) -> Job | None:
         left = until - time.monotonic()
         return self._jobs.get(timeout=left) if left > 0 else self._jobs.get_nowait()
 
-    def _add(self, group: list[Job]) -> None:
-        """Add all pages of a group in one commit; if a page fails, each job on its own."""
+    def _add(self, group: list[Job], *, late: bool = False) -> None:
+        """Add all pages of a group in one commit; if a page fails, each job on its own.
+
+        `late`: with the jobs that arrive while another process writes.
+        """
         try:
-            answers = self._answers(group)
+            answers = self._answers(group, late)
         except StoreError as error:  # as it would for each of them
             for job in group:
                 job.done.set_exception(error)
@@ -155,18 +160,31 @@ class Writer:
             for job, own in zip(group, answers, strict=True):
                 _settle(job, partial(job.finish, own))
 
-    def _answers(self, group: list[Job]) -> list[list[Answer]]:
+    def _answers(self, group: list[Job], late: bool) -> list[list[Answer]]:
         """The answers to each job, once all its pages are stored."""
-        small = [job for job in group if job.parsed is None]
-        large = [job for job in group if job.parsed is not None]
-        arrivals = [self._arrived(job) for job in large]
-        if small:
-            arrivals.append(self._index._take_in([page for job in small for page in job.pages]))
-        arrived = together(arrivals)
-        answers = self._index._store(arrived)
-        self._on_written(len(arrived.ids))
-        in_order = (answers[each] for each in arrived.ids)
-        by_job = {id(job): [next(in_order) for _ in job.pages] for job in large + small}
+        jobs: list[Job] = []  # those that are parsed
+        arrivals: list[Arrived] = []  # their pages, in the same order
+
+        def parse() -> None:
+            new = group[len(jobs) :]
+            large = [job for job in new if job.parsed is not None]
+            arrivals.extend(map(self._arrived, large))
+            if small := [job for job in new if job not in large]:
+                pages = [page for job in small for page in job.pages]
+                arrivals.append(self._index._take_in(pages))
+            jobs.extend(large + small)
+
+        def all_arrived() -> Arrived:
+            if late:  # but none that takes long to parse
+                self._gather(group, 0.0, sum(job.size for job in group) + LARGE)
+                parse()
+            return together(arrivals)
+
+        parse()
+        answers = self._index._store(all_arrived)
+        in_order = (answers[each] for arrived in arrivals for each in arrived.ids)
+        by_job = {id(job): [next(in_order) for _ in job.pages] for job in jobs}
+        self._on_written(sum(len(job.pages) for job in jobs))
         return [by_job[id(job)] for job in group]
 
     def _arrived(self, job: Job) -> Arrived:

@@ -1,12 +1,16 @@
-"""Limits on connections and on the time for the head of a request, and fewer log lines about them.
+"""Limits on connections and on the time for the head of a request, fewer log lines about them, and
+answers that are sent at once.
 
 Uvicorn waits for a head forever. If the system has no connections left, asyncio logs a traceback
-for each of the up to 2,048 connections that it fails to accept at once.
+for each of the up to 2,048 connections that it fails to accept at once. And it turns off Nagle's
+algorithm only for sockets that name their protocol; the one that several workers share does not, so
+the body of each answer, which follows the head, would wait 40 ms for the client.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from typing import Any
 
@@ -27,6 +31,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection if there is room."""
         super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > CONNECTIONS:
             transport.abort()
         else:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from neardup.errors import MissingExtraError, RefusedError, StoreError, UsageError
+from neardup.stores.keys import KeyLogs
 from neardup.stores.schema import PARTS, STEPS, Row, migrate
 from neardup.stores.session import Session
 
@@ -54,6 +55,8 @@ WRITER = 0x6E656172  # the advisory lock of writers, with the hash of the schema
 class PostgresConnection:
     """See `stores.schema.Connection`."""
 
+    logs_keys = False  # a commit writes changes, not blocks: a log of keys would save nothing
+
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
 
@@ -92,6 +95,7 @@ class PostgresStore:
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._target, self._schema = _target(url)
         self.url = _without_password(url)
+        self._key_logs = KeyLogs()
         self._pool: ConnectionPool[Raw] = ConnectionPool(
             self._target,
             min_size=1,
@@ -135,10 +139,11 @@ class PostgresStore:
             try:
                 with self._pool.connection() as raw:
                     raw.execute(begin.encode())
-                    session = Session(PostgresConnection(raw))
+                    session = Session(PostgresConnection(raw), self._key_logs.own)
                     result = work(session)
                     session.finish()
-                    return result
+                session.settle()
+                return result
             except psycopg.errors.DiskFull as error:
                 raise StoreError(
                     f"{self.url}: the disk is full; this batch was not stored, "

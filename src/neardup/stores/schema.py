@@ -18,6 +18,8 @@ Row = tuple[Any, ...]
 class Connection(Protocol):
     """A connection inside a transaction."""
 
+    logs_keys: bool  # whether keys go to a log first (`stores.keys`), or into the table at once
+
     def rows(self, sql: str, *values: object) -> list[Row]:
         """The rows that a query returns."""
 
@@ -37,7 +39,7 @@ class Connection(Protocol):
 # The purpose of each table, as `Index.sizes` reports it.
 PARTS = {
     "bookkeeping": ("pages", "sites", "edges", "clusters", "events", "settings", "feedback"),
-    "keys": ("keys",),
+    "keys": ("sorted_keys", "recent_keys"),
     "verification": ("features",),
     "text": ("texts",),
     "template": ("surveys",),
@@ -73,10 +75,14 @@ def _remember_kept(connection: Connection, types: dict[str, str]) -> None:
     _run_file("4.sql", connection, types)
 
 
+def _log_keys(connection: Connection, types: dict[str, str]) -> None:
+    _run_file("5.sql", connection, types)
+
+
 Step = Callable[[Connection, dict[str, str]], None]
 
 # Step n takes a store from version n to version n + 1. A step that has been released never changes.
-STEPS: list[Step] = [_make_tables, _index_long_texts, _make_words, _remember_kept]
+STEPS: list[Step] = [_make_tables, _index_long_texts, _make_words, _remember_kept, _log_keys]
 
 
 def migrate(

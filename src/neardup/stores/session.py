@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
+from neardup.stores.keys import Entry, KeyLog
 from neardup.stores.records import ClusterRow, Edge, EventRow, FeedbackRow, PageRow
 from neardup.stores.schema import PARTS, Connection, Row
 
@@ -34,8 +35,11 @@ class Session:
     sent, and counters are read once and written once (`finish`).
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, key_log: KeyLog) -> None:
+        """`key_log` is what this thread knows from earlier transactions."""
         self._db = connection
+        self._key_log = key_log
+        self._caught_up = False
         self._counters: dict[str, int] = {}
         self._moved: set[str] = set()  # counters to be written
 
@@ -48,6 +52,11 @@ class Session:
                 [(str(self._counters[name]), name) for name in moved],
             )
             self._moved.clear()
+
+    def settle(self) -> None:
+        """The transaction is committed."""
+        if self._caught_up:
+            self._key_log.settle()
 
     # Settings and counters
 
@@ -193,18 +202,25 @@ class Session:
 
     def postings(self, keys: Sequence[int]) -> list[Row]:
         """Each of these keys with each page that has it."""
-        sql = "SELECT key, number FROM keys WHERE key IN (?*)"
-        return self._rows_in(sql, keys)
+        sql = "SELECT key, number FROM sorted_keys WHERE key IN (?*)"
+        return self._rows_in(sql, keys) + self._keys().pages(keys)
 
-    def put_keys(self, rows: Iterable[tuple[int, int]]) -> None:
-        """Insert keys of pages, without repeats; sorted input is faster."""
-        self._insert("keys", ("key", "number"), rows)
+    def put_keys(self, rows: Iterable[Entry]) -> None:
+        """Insert keys of pages, without repeats."""
+        if listed := list(rows):
+            self._keys().add(self._db, listed)
 
-    def drop_keys(self, rows: Iterable[tuple[int, int]]) -> None:
-        self._run_many("DELETE FROM keys WHERE key = ? AND number = ?", rows)
+    def drop_keys(self, rows: Iterable[Entry]) -> None:
+        self._keys().drop(self._db, rows)
 
     def clear_keys(self) -> None:
-        self._db.run("DELETE FROM keys")
+        self._keys().clear(self._db)
+
+    def _keys(self) -> KeyLog:
+        if not self._caught_up:
+            self._key_log.catch_up(self._db)
+            self._caught_up = True
+        return self._key_log
 
     # Sites
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from neardup.errors import RefusedError, StoreError, UsageError
+from neardup.stores.keys import KeyLogs
 from neardup.stores.schema import STEPS, Row, migrate
 from neardup.stores.session import Session
 
@@ -36,11 +38,15 @@ SHORT = 256  # values of a list that are bound one by one; every SQLite accepts 
 STATEMENTS = 512  # prepared statements kept per connection
 ROWS_AT_ONCE = 64  # rows per insert statement, within the same limit
 CACHE_KIB = 64 * 1024  # bytes of the file cached per connection
+WRITING = "BEGIN IMMEDIATE"
+LONGEST_PAUSE = 0.002  # seconds between two looks whether another writer has ended
 LOG_PAGES = 2_000  # of the write-ahead log before it is copied: writers wait for some 30 ms
 
 
 class SqliteConnection:
     """See `stores.schema.Connection`."""
+
+    logs_keys = True  # a commit writes every block that it changes
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
@@ -121,13 +127,14 @@ class SqliteStore:
         self._file = file
         self._here = threading.local()  # a connection belongs to one thread
         self._open: list[sqlite3.Connection] = []
+        self._key_logs = KeyLogs()
         self.write(lambda session: None)  # creates or migrates the tables
 
     def read(self, work: Callable[[Session], Result]) -> Result:
         return self._within("BEGIN", work)
 
     def write(self, work: Callable[[Session], Result]) -> Result:
-        return self._within("BEGIN IMMEDIATE", work)
+        return self._within(WRITING, work)
 
     def compact(self, *, thorough: bool = True) -> None:
         """Free pages of the file are at its end afterwards, and the file ends before them.
@@ -136,6 +143,7 @@ class SqliteStore:
         """
         with self._errors_in_words():
             raw = self._connection()
+            self._set_patience(raw, PATIENCE)
             raw.executescript("PRAGMA incremental_vacuum")
             if thorough:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -148,9 +156,14 @@ class SqliteStore:
     def _within(self, begin: str, work: Callable[[Session], Result]) -> Result:
         with self._errors_in_words():
             raw = self._connection()
-            raw.execute(begin)
+            if begin == WRITING:
+                self._set_patience(raw, 0.0)
+                _begin_writing(raw)
+            else:
+                self._set_patience(raw, PATIENCE)
+                raw.execute(begin)
             try:
-                session = Session(SqliteConnection(raw))
+                session = Session(SqliteConnection(raw), self._key_logs.own)
                 result = work(session)
                 session.finish()
                 raw.execute("COMMIT")
@@ -158,7 +171,15 @@ class SqliteStore:
                 if raw.in_transaction:  # some errors have already rolled back
                     raw.execute("ROLLBACK")
                 raise
+            session.settle()
             return result
+
+    def _set_patience(self, raw: sqlite3.Connection, seconds: float) -> None:
+        """How long SQLite itself waits for others. The statement takes as long as a short query,
+        so a thread that only writes sends it once."""
+        if getattr(self._here, "patience", PATIENCE) != seconds:
+            raw.execute(f"PRAGMA busy_timeout = {1000 * seconds:.0f}")
+            self._here.patience = seconds
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._here, "connection", None)
@@ -191,6 +212,25 @@ class SqliteStore:
             raise RefusedError(f"{self._file}: {error}") from error
         except sqlite3.Error as error:
             raise StoreError(f"{self._file}: {_in_words(error)}") from error
+
+
+def _begin_writing(raw: sqlite3.Connection) -> None:
+    """Wait until no other process or thread writes.
+
+    SQLite itself would look again after ever longer pauses, up to 100 ms, in which another process
+    may take turn after turn.
+    """
+    until, pause = time.monotonic() + PATIENCE, LONGEST_PAUSE / 8
+    while True:
+        try:
+            raw.execute(WRITING)
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def prepare(raw: sqlite3.Connection) -> None:

@@ -25,7 +25,8 @@ class Store(Protocol):
         """The result of `work`; what it wrote is committed, or rolled back if it raises.
 
         There is one writer at a time over all processes. If a server goes away, `work` is run again
-        once it is back, so it must be repeatable. Like `read`, it ends with `Session.finish`.
+        once it is back, so it must be repeatable. Like `read`, it ends with `Session.finish`. A
+        thread is in one transaction at a time.
         """
 
     def compact(self, *, thorough: bool = True) -> None:
