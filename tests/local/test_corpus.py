@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import neardup.local.corpus
+import neardup.local.features
 import neardup.local.pipeline
+import neardup.local.work
 from neardup import dedup
 from neardup.local.corpus import Corpus, PageRows
 from neardup.local.outcome import cluster_rows
@@ -63,8 +65,10 @@ def test_a_run_whose_pages_are_in_files_decides_the_same(
 ) -> None:
     path = write_jsonl(tmp_path / "pages.jsonl", sample_records())
     expected = dedup(str(path), tmp_path / "one", keep=keep)
+    monkeypatch.setattr(neardup.local.work, "ROOM_SHARE", 0.0)
     monkeypatch.setattr(neardup.local.corpus, "HELD_SHARE", 1000 / DEFAULT_MEMORY)
     monkeypatch.setattr(neardup.local.pipeline, "PAGES_AT_ONCE", 3)
+    monkeypatch.setattr(neardup.local.features, "NEARBY_SHARE", 0.0)  # surveys are released
     result = dedup(str(path), tmp_path / "other", keep=keep)
     for file in filter(Path.is_file, expected.folder.rglob("*")):
         if file.name != "summary.json":
