@@ -170,7 +170,8 @@ def test_a_part_may_leave_the_memory_before_it_is_listed(tmp_path: Path) -> None
 
     def making_room_scarce(number: int) -> tuple[pa.RecordBatch, int]:
         if number == 2:
-            room.admit(parts, 10 * SIZE)
+            with room.lock:  # as whoever writes a part
+                room.admit(parts, 10 * SIZE)
             assert files(tmp_path / "p")
         return batch(number)
 
