@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.local import result
@@ -56,3 +56,14 @@ def test_large_batches_are_written_in_pieces() -> None:
 
 def written(batch: pa.RecordBatch, ready: tuple[str, ...] = ()) -> str:
     return b"".join(result.json_lines(batch, ready)).decode()
+
+
+@given(
+    st.lists(
+        st.one_of(st.floats(0, 1), st.floats(allow_nan=False, allow_infinity=False)) | st.none()
+    )
+)
+@example([0.0, 1.0, 1e-4, 9.9e-5, 0.1, 1 / 3, 5e-324, -0.5, 1e16, None])
+def test_numbers_are_written_as_python_writes_them(numbers: list[float | None]) -> None:
+    column = pa.array(numbers, pa.float64())
+    assert result.json_values(column).to_pylist() == [json.dumps(number) for number in numbers]

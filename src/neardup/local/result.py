@@ -335,11 +335,18 @@ def json_values(column: pa.Array) -> pa.StringArray:
         written = pc.if_else(column, "true", "false")
     elif pa.types.is_floating(column.type):
         encoded = column.dictionary_encode()
-        numbers = pa.array([repr(number) for number in encoded.dictionary.to_pylist()], pa.string())
-        written = numbers.take(encoded.indices)
+        written = _shortest(encoded.dictionary).take(encoded.indices)
     else:
         written = column.cast(pa.string())
     return pc.if_else(column.is_valid(), written, "null") if column.null_count else written
+
+
+def _shortest(numbers: pa.DoubleArray) -> pa.StringArray:
+    """Each number as Python writes it. Arrow writes those between 0.0001 and 1 in the same way."""
+    plain = pc.and_(pc.greater_equal(numbers, 1e-4), pc.less(numbers, 1.0))
+    others = pc.invert(plain)
+    written = [repr(number) for number in numbers.filter(others).to_pylist()]
+    return pc.replace_with_mask(numbers.cast(pa.string()), others, pa.array(written, pa.string()))
 
 
 def _quoted(column: pa.StringArray) -> pa.StringArray:
