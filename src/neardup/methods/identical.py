@@ -162,14 +162,17 @@ def _is_little(bytes_key: Hashes, content_key: Hashes, shell_key: Hashes) -> Mas
 def shells(rows: pa.RecordBatch) -> Mask:
     """Which of all pages of a run are shells: another page of the host has the same text, and the
     titles differ or there is too little text."""
-    high, low, of_bytes, of_content, shell = (rows[field.name].to_numpy() for field in COLUMNS)
+    columns = [rows[field.name].to_numpy() for field in COLUMNS]
+    high, low, *_, shell = columns
+    suspects = np.flatnonzero((shell != 0) & ((high | low) != 0))
+    are_shells = np.zeros(shell.size, bool)
+    high, low, of_bytes, of_content, shell = (column[suspects] for column in columns)  # few
     text = mix_all(mix_all(high) ^ low) ^ shell
-    may_be = (shell != 0) & ((high | low) != 0)
     _, group = np.unique(text, return_inverse=True)
     _, titled = np.unique(mix_all(text) ^ of_content, return_inverse=True)
-    pages, with_title = np.bincount(group, may_be)[group], np.bincount(titled, may_be)[titled]
-    others = np.where(_is_little(of_bytes, of_content, shell), pages > 1, pages > with_title)
-    are_shells: Mask = may_be & others
+    pages, with_title = np.bincount(group)[group], np.bincount(titled)[titled]
+    is_little = _is_little(of_bytes, of_content, shell)
+    are_shells[suspects] = np.where(is_little, pages > 1, pages > with_title)
     return are_shells
 
 
