@@ -8,7 +8,7 @@ import logging
 import re
 import threading
 from collections import deque
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -253,12 +253,16 @@ class SlowIndex(Index):
         self.go, self.waiting = threading.Event(), threading.Event()
         self.batches: list[int] = []
 
-    def _store(self, arrived: Any) -> dict[str, Answer]:
+    def _store(self, arrivals: Callable[[], Any]) -> dict[str, Answer]:
+        def counted() -> Any:
+            arrived = arrivals()
+            self.batches.append(len(arrived.ids))
+            return arrived
+
         assert threading.current_thread() is not threading.main_thread()
         self.waiting.set()
         assert self.go.wait(60)
-        self.batches.append(len(arrived.ids))
-        return super()._store(arrived)
+        return super()._store(counted)
 
 
 @pytest.fixture
