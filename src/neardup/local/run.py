@@ -26,8 +26,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
-import pyarrow as pa
-
 LOGGER = logging.getLogger("neardup.run")
 
 
@@ -251,6 +249,8 @@ def reuse_freed_memory(memory: int = sys.maxsize) -> None:
         largest = min(LARGEST_REUSED, memory // REUSED_SHARE)
         set_limit(M_MMAP_THRESHOLD, largest)
         set_limit(M_TRIM_THRESHOLD, 2 * largest)
+        import pyarrow as pa  # noqa: PLC0415 - keeps --help quick
+
         pa.set_memory_pool(pa.system_memory_pool())
 
 
@@ -267,6 +267,8 @@ def held_memory() -> int:
 def return_freed_memory() -> None:
     """Return the memory of freed arrays to the system. Otherwise hundreds of megabytes, between
     arrays that are still in use, stay with the process."""
+    import pyarrow as pa  # noqa: PLC0415 - keeps --help quick
+
     pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
