@@ -1,4 +1,7 @@
-"""Add pages to a shared index: `python adding_process.py URL PAGES.json`."""
+"""Add pages to a shared index: `python adding_process.py URL PAGES.json`.
+
+Once the index is open, there is a file PAGES.open.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ def main(url: str, path: str) -> None:
         for each in json.loads(Path(path).read_text("utf-8"))
     ]
     with Index.open(url) as index:
+        Path(path).with_suffix(".open").touch()
         for start in range(0, len(pages), 3):
             index.add_many(pages[start : start + 3])
 

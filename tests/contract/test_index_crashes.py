@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,7 @@ def test_eight_processes_on_postgres_that_restarts(postgres: Server, tmp_path: P
     adding.start()
     try:
         _wait_for_pages(url, 20)
+        _wait(lambda: len([*tmp_path.glob("*.open")]) == 8)  # a store that is away is not opened
         postgres.stop()
         time.sleep(1.0)
     finally:
@@ -133,10 +135,14 @@ def test_eight_processes_on_postgres_that_restarts(postgres: Server, tmp_path: P
 
 def _wait_for_pages(url: str, count: int) -> None:
     with Index.open(url) as index:
-        deadline = time.monotonic() + 120
-        while len(index) < count:
-            assert time.monotonic() < deadline, "nobody is adding"
-            time.sleep(0.05)
+        _wait(lambda: len(index) >= count)
+
+
+def _wait(until: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not until():
+        assert time.monotonic() < deadline, "nobody is adding"
+        time.sleep(0.05)
 
 
 def test_threads_share_an_index(tmp_path: Path) -> None:
