@@ -13,6 +13,7 @@ from neardup.arrays import (
     Places,
     addresses_of,
     distinct,
+    found_in,
     list_array,
     places_in_runs,
     ragged,
@@ -90,3 +91,11 @@ def test_rows_whose_numbers_have_gaps_are_taken() -> None:
     rows = FeatureRows(batches[0].schema, batches, [np.array([far, 3]), np.array([7])])
     assert rows.take(np.array([7, far, 3]))["a"].to_pylist() == [[4, 5, 6], [1], [2, 3]]
     assert rows.positions()[[3, 7, far]].tolist() == [1, 2, 0]
+
+
+@given(st.lists(st.integers(0, 20)), st.lists(st.integers(0, 20)))
+def test_numbers_are_found_among_others(numbers: list[int], wanted: list[int]) -> None:
+    ordered = np.array(sorted({*numbers}), np.int64)
+    found, places = found_in(ordered, np.array(wanted, np.int64))
+    assert found.tolist() == [each in numbers for each in wanted]
+    assert ordered[places].tolist() == [each for each in wanted if each in numbers]

@@ -174,6 +174,14 @@ def distinct(numbers: NDArray[Number]) -> NDArray[Number]:
     return ordered[is_first]
 
 
+def found_in(ordered: NDArray[Number], wanted: NDArray[Number]) -> tuple[Mask, Numbers]:
+    """Which of the wanted numbers are among those in order, and where these are."""
+    place = np.searchsorted(ordered, wanted)
+    found = place < ordered.size
+    found[found] = ordered[place[found]] == wanted[found]
+    return found, place[found]
+
+
 def offsets_of(sizes: NDArray[Any]) -> Numbers:
     """Where each of some stretches of these sizes starts, with the end of all as the last."""
     offsets = np.zeros(sizes.size + 1, np.int64)

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Hashes, Numbers, distinct
+from neardup.arrays import FeatureRows, Hashes, Numbers, distinct, found_in
 from neardup.local.corpus import Corpus, TextPart, group_numbers, read_group
 from neardup.local.run import equal_ranges, key_ranges, ordered_map, row_ranges, together
 from neardup.local.work import MemoryParts, PartFile, Parts, Run, in_order_of_keys, within_keys
@@ -147,10 +147,7 @@ class CountedSurveys:
     """The surveys of a run and the counts behind them, which results and stores keep."""
 
     def __init__(
-        self,
-        results: SurveyResults,
-        counts: dict[str, Parts],
-        notes: Parts | None = None,
+        self, results: SurveyResults, counts: dict[str, Parts], notes: Parts | None = None
     ) -> None:
         self._results: SurveyResults | None = results
         self._pages = max((each.pages for each in results if each is not None), default=0)
@@ -188,11 +185,7 @@ class CountedSurveys:
 
 def _found(counts: pa.RecordBatch, wanted: Hashes) -> pa.RecordBatch:
     """The counts of these keys; both are in order."""
-    keys = counts["key"].to_numpy()
-    place = np.searchsorted(keys, wanted)
-    there = place < keys.size
-    there[there] = keys[place[there]] == wanted[there]
-    return counts.take(pa.array(place[there]))
+    return counts.take(pa.array(found_in(counts["key"].to_numpy(), wanted)[1]))
 
 
 def survey(

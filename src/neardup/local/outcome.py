@@ -52,9 +52,9 @@ def write_result(
     corpus, judged = outcome.corpus, outcome.judged
     result.make_empty(folder)
     with run.stages("write") as stage:
-        jobs = [
-            partial(write_features, folder, judged.features, run.workers),  # the longest, unless
-            partial(write_pages, folder, corpus, judged.features),  # they are in files already
+        jobs = [  # the longest first
+            partial(write_features, folder, judged.features, run.workers),
+            partial(write_pages, folder, corpus, judged.features),
         ]
         for name, file in survey_files(judged.method).items():
             if name in judged.surveys.counts:

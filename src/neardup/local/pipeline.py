@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.arrays import FeatureRows, Floats, Mask, Numbers, booleans
+from neardup.arrays import FeatureRows, Floats, Mask, Numbers, booleans, found_in
 from neardup.local.corpus import Corpus
 from neardup.local.features import (
     PAIRS_AT_ONCE,
@@ -123,13 +123,9 @@ class Judged:
     def _find(self, left: Numbers, right: Numbers) -> tuple[Mask, Numbers]:
         """Which of these pairs were judged, in either order, and where they are. A method that
         decides in order has said what a page joins, which is another question."""
-        known = np.zeros(left.size, bool)
-        if assigner(self.method) is not None or not self.left.size:
-            return known, np.empty(0, np.int64)
-        pairs = packed(np.minimum(left, right), np.maximum(left, right))
-        place = np.minimum(np.searchsorted(self._packed, pairs), self.left.size - 1)
-        known = np.equal(self._packed[place], pairs)
-        return known, place[known]
+        if assigner(self.method) is not None:
+            return np.zeros(left.size, bool), np.empty(0, np.int64)
+        return found_in(self._packed, packed(np.minimum(left, right), np.maximum(left, right)))
 
     @cached_property
     def _packed(self) -> Numbers:

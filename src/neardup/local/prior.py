@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.arrays import Mask, Numbers
+from neardup.arrays import Mask, Numbers, found_in
 from neardup.errors import InputError, UsageError
 from neardup.local.corpus import AT_HAND, Corpus
 from neardup.local.exchange import (
@@ -60,12 +60,8 @@ class KnownPairs:
 
     def find(self, left: Numbers, right: Numbers) -> tuple[Mask, pa.Table]:
         """Which of these pairs are known, and the verdicts on those."""
-        known = packed(self.left, self.right)
-        pairs = packed(left, right)
-        place = np.searchsorted(known, pairs)
-        there = place < known.size
-        there[there] = known[place[there]] == pairs[there]
-        return there, self.verdicts.take(pa.array(place[there]))
+        there, places = found_in(packed(self.left, self.right), packed(left, right))
+        return there, self.verdicts.take(pa.array(places))
 
 
 @dataclass(frozen=True)

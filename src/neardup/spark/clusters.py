@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from neardup.arrays import FeatureRows, Floats, Numbers, booleans, one_batch
+from neardup.arrays import FeatureRows, Floats, Numbers, booleans, found_in, one_batch
 from neardup.methods.base import Joining, Method
 from neardup.model import Relation
 from neardup.rules.clusters import APART, centred_clusters, mixed_numbers
@@ -291,10 +291,9 @@ class _Verdicts:
     def on(self, one: Numbers, other: Numbers) -> tuple[Codes, Floats]:
         """What each `one` is to its `other`: the relation by its code, and the similarity."""
         pairs = np.minimum(one, other) * self._count + np.maximum(one, other)
-        place = np.searchsorted(self._pairs, pairs)
-        is_known = np.append(self._pairs, -1)[place] == pairs
+        is_known, places = found_in(self._pairs, pairs)
         codes, similarities = np.empty(one.size, np.int8), np.empty(one.size)
-        verdict = self._order[place[is_known]]
+        verdict = self._order[places]
         turned = (one > other)[is_known]
         known = self.codes[verdict]
         codes[is_known] = np.where(turned, REVERSED[known], known)
